@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One job's control groups behind one interface, on pure cgroup v2 and on a v1 hybrid machine.
+ *
+ * A job has two handles, which on pure v2 are one directory: the *limit* side (on v1 one directory
+ * in each of the cpu, cpuacct, memory and pids hierarchies) and the *v2* side, where the job is
+ * born (CLONE_INTO_CGROUP), where cgroup.kill and cgroup.events work and where BPF hangs.
+ * All directories are named WARDER/JOB, so that a sweep finds them by name alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/wdr_err.h"
+
+struct wdr_cgroup_tree; /* where this machine keeps its hierarchies; made once a process */
+struct wdr_cgroup;	/* one job's */
+
+/* A value of UINT64_MAX, or cpus of 0, sets no limit. */
+struct wdr_cgroup_limits {
+	uint64_t memory_bytes;
+	uint64_t swap_bytes; /* beyond memory_bytes */
+	uint64_t pids;	     /* tasks, Warder's own pid 1 included by the caller */
+	double cpus;	     /* quota: share of CPUs */
+};
+
+struct wdr_cgroup_usage {
+	uint64_t cpu_ns, user_ns, system_ns;
+	uint64_t memory_peak_bytes, memory_bytes;
+	uint64_t pids, pids_peak;
+	uint64_t oom_kills;   /* processes of this job that the OOM killer took */
+	uint64_t pids_events; /* forks refused by the pids limit */
+};
+
+/*
+ * Find this machine's hierarchies below @root (NULL: /sys/fs/cgroup) and what they can limit, and
+ * prepare the parent folder WARDER with its controllers. Under systemd as PID 1 this asks it over
+ * D-Bus for a delegated scope and moves the caller's process there.
+ * Returns 0; -ENOENT if there is no cgroup file system, -EACCES or -EROFS if it can't be written.
+ */
+int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret,
+			struct wdr_err *err) wdr_must_check;
+void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t);
+
+/* WDR_PROT_BIT()s of the protections that this tree really gives. */
+uint64_t wdr_cgroup_tree_can(const struct wdr_cgroup_tree *t);
+
+/*
+ * Make the directories of @job and set its limits. A limit that no hierarchy can hold is
+ * -EOPNOTSUPP, named in *err, unless its protection's bit is in @waived (uint64_t of WDR_PROT_BIT).
+ * On failure nothing is left. @t must outlive *ret.
+ */
+int wdr_cgroup_new(struct wdr_cgroup_tree *t, const char *job, const struct wdr_cgroup_limits *l,
+		   uint64_t waived, struct wdr_cgroup **ret, struct wdr_err *err) wdr_must_check;
+/* Frees memory and closes descriptors; the directories stay: wdr_cgroup_remove() is a step. */
+void wdr_cgroup_freep(struct wdr_cgroup **cg);
+
+/* Directory descriptor for clone3's CLONE_INTO_CGROUP and for attaching BPF; stays @cg's. */
+int wdr_cgroup_entry_fd(const struct wdr_cgroup *cg);
+/* Move @pid into the hierarchies that CLONE_INTO_CGROUP can't reach; nothing to do on pure v2. */
+int wdr_cgroup_attach(struct wdr_cgroup *cg, pid_t pid, struct wdr_err *err) wdr_must_check;
+
+/* SIGKILL to every process of the job, forks in flight included. Does not wait. 0 or -errno. */
+int wdr_cgroup_kill(struct wdr_cgroup *cg) wdr_must_check;
+int wdr_cgroup_freeze(struct wdr_cgroup *cg, bool frozen) wdr_must_check;
+/* Change the CPU quota of a running job (throttling). */
+int wdr_cgroup_set_cpus(struct wdr_cgroup *cg, double cpus) wdr_must_check;
+
+/* CPU time so far, one read of one file: cheap enough for a timer of 2 ms. */
+int wdr_cgroup_cpu_ns(const struct wdr_cgroup *cg, uint64_t *ret_ns) wdr_must_check;
+int wdr_cgroup_usage(const struct wdr_cgroup *cg, struct wdr_cgroup_usage *ret) wdr_must_check;
+
+/*
+ * A descriptor that tells of the OOM killer: poll it for *ret_events, then read
+ * wdr_cgroup_usage()'s oom_kills, which alone decides. On v1 an eventfd (EPOLLIN), on v2
+ * memory.events (EPOLLPRI). Stays @cg's. -EOPNOTSUPP where there is none.
+ */
+int wdr_cgroup_oom_fd(struct wdr_cgroup *cg, uint32_t *ret_events) wdr_must_check;
+/* Clear what made oom_fd ready. */
+void wdr_cgroup_oom_ack(struct wdr_cgroup *cg);
+
+/*
+ * What the job sees at /sys/fs/cgroup, read-only: entry @i is a folder name ("" for the root
+ * itself on pure v2, "memory", "cpu,cpuacct"...) and a directory descriptor that stays @cg's.
+ * Returns -ENOENT past the last.
+ */
+int wdr_cgroup_view(const struct wdr_cgroup *cg, unsigned int i, const char **ret_name,
+		    int *ret_fd);
+
+/* Remove the directories of a job whose processes are dead. Waits up to @wait_ms for the last of
+ * them to leave (v2: cgroup.events, v1: EBUSY of rmdir). -EBUSY past that. */
+int wdr_cgroup_remove(struct wdr_cgroup *cg, int wait_ms, struct wdr_err *err) wdr_must_check;
+/* Kill and remove by name what a dead supervisor left. 0 too if there is nothing. */
+int wdr_cgroup_sweep(struct wdr_cgroup_tree *t, const char *job,
+		     struct wdr_err *err) wdr_must_check;
+/* Remove WARDER itself where no job is left in it; the scope, too. */
+void wdr_cgroup_tree_trim(struct wdr_cgroup_tree *t);
+
+#define wdr_cgroup_tree_ wdr_cleanup(wdr_cgroup_tree_freep)
+#define wdr_cgroup_	 wdr_cleanup(wdr_cgroup_freep)
