@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a backend needs to start one job, beside its policy: decided and opened before the start. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+#define WDR_JOB_ID_MAX 24 /* "j-" and 10 characters of base32 today */
+
+/* A folder shown read-only below /sys/fs/cgroup; the descriptor stays its owner's. */
+struct wdr_spec_view {
+	char name[32]; /* "" is the root itself */
+	int dir_fd;
+};
+
+#define WDR_SPEC_MAX_VIEWS 8
+
+struct wdr_spec {
+	char id[WDR_JOB_ID_MAX];
+	const struct wdr_policy *policy;
+	char *const *argv; /* NULL-terminated, argv[0] is the program */
+	char *const *envp; /* NULL-terminated, exactly what the job gets */
+	uint64_t waived;   /* WDR_PROT_BIT()s the job may start without */
+	uint32_t host_uid; /* the job's user outside; its group has the same number */
+	bool privileged;   /* we are root in the first user namespace */
+	bool tty;	   /* the job's stdio is a pty of its own; stdio_fds are unused */
+	int stdio_fds[3];  /* the job's ends; -1: /dev/null. They stay the caller's */
+	int cgroup_fd;	   /* where the job is born, -1: in the caller's cgroup */
+	struct wdr_spec_view views[WDR_SPEC_MAX_VIEWS];
+	unsigned int n_views;
+	char *args_area; /* the caller's own command line in memory: a forked pid 1 wipes it */
+	size_t args_area_len;
+	const char *cache_dir; /* for compiled filters, or NULL */
+};
