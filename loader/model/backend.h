@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "base/wdr_err.h"
 #include "model/spec.h"
 
 struct wdr_backend_job; /* the backend's own */
@@ -28,8 +29,7 @@ struct wdr_backend_msg {
 };
 
 struct wdr_backend_ops {
-	const char *name;
-	enum wdr_backend_kind kind;
+	const char *name; /* "native" */
 
 	/* 0 if a sandbox really starts here; else -errno and why not. */
 	int (*probe)(struct wdr_err *err);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "policy/policy.h"
+struct wdr_policy;
 
 #define WDR_JOB_ID_MAX 24 /* "j-" and 10 characters of base32 today */
 
