@@ -5,8 +5,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/wdr_err.h"
 
 enum wdr_protection {
 	WDR_PROT_USER_NS,
@@ -57,5 +59,17 @@ _Static_assert(_WDR_PROT_MAX <= 64, "a bit each");
 const char *wdr_protection_name(enum wdr_protection p);
 /* One line for people: what it keeps a job from. */
 const char *wdr_protection_what(enum wdr_protection p);
+/* One line for the operator of a machine that lacks it: what to do. */
+const char *wdr_protection_remedy(enum wdr_protection p);
 /* -ENOENT if no protection has this name. */
 int wdr_protection_find(const char *name);
+
+/*
+ * Read a list of names with commas between, as WARDER_DISABLE holds it; NULL and "" are the empty
+ * set, spaces around a name are none of it. Returns 0; -EINVAL for an unknown or an empty name,
+ * with the nearest known one.
+ */
+int wdr_protection_parse(const char *list, uint64_t *ret, struct wdr_err *err) wdr_must_check;
+
+/* The names of @set in order, ", " between, cut with "..." at @size. Returns @buf. */
+const char *wdr_protection_list(uint64_t set, char *buf, size_t size);

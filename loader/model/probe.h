@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a module tells `warder check` what this machine can do. A probe does the thing: it loads
+ * the program, mounts, installs the filter. Each runs in a child of its own with a deadline, so it
+ * may change its process as it likes, hang or die, and owes no clean-up of memory or descriptors;
+ * what others can see (cgroups, pins, interfaces) it removes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/protection.h"
+
+struct wdr_check_row {
+	bool said; /* by the probe; if not, the runner says what became of it */
+	bool yes;
+	char why[200]; /* yes: a detail ("ABI 7"), may be ""; no: what was tried and what came */
+};
+
+/* One row a protection, in memory that the runner shares with the probe's process. */
+struct wdr_check_report {
+	struct wdr_check_row rows[_WDR_PROT_MAX];
+};
+
+struct wdr_probe {
+	const char *name;
+	uint64_t covers; /* WDR_PROT_BIT()s that it answers for */
+	void (*run)(struct wdr_check_report *rep);
+};
+
+void wdr_check_yes(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+	wdr_printf(3, 4);
+void wdr_check_no(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+	wdr_printf(3, 4);
