@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/wdr_err.h"
+#include "base/wdr_addr.h"
+#include "base/wdr_json.h"
 
 #define WDR_UNLIMITED		UINT64_MAX /* "unlimited" in a limit */
 #define WDR_POLICY_MAX_BYTES	(1 << 20)
@@ -67,17 +68,6 @@ enum wdr_audit_event {
 	WDR_AUDIT_EXEC = 1 << 0,
 	WDR_AUDIT_EGRESS = 1 << 1,
 	WDR_AUDIT_FILE = 1 << 2,
-};
-
-/* Host byte order. An IPv4 prefix is family AF_INET with the address in addr[0..3]. */
-struct wdr_prefix {
-	uint8_t addr[16];
-	uint8_t family; /* AF_INET or AF_INET6; a mapped IPv6 prefix has become AF_INET */
-	uint8_t len;	/* 0..32 or 0..128 */
-};
-
-struct wdr_port_range {
-	uint16_t min, max; /* inclusive */
 };
 
 #define WDR_PROTO_TCP_UDP 0 /* a rule that names no protocol */
@@ -160,8 +150,77 @@ struct wdr_policy {
 	} detect;
 	unsigned int audit_events; /* enum wdr_audit_event */
 	enum wdr_on_loss on_loss;
+	struct {
+		size_t n_rules; /* the first ones of net.rules came by --allow and --deny */
+		bool allow;	/* --allow was given */
+		bool net;	/* --net was given */
+	} over;
 };
 
 void wdr_policy_freep(struct wdr_policy **p);
 
 #define wdr_policy_ wdr_cleanup(wdr_policy_freep)
+
+/* What holds where a policy says nothing; the same as policies/default.json. -ENOMEM. */
+int wdr_policy_default(struct wdr_policy **ret) wdr_must_check;
+
+/*
+ * The policy in @text, @len bytes of JSON; @file is only for messages and for the default of
+ * `name`. Pure: list files are named, not read (wdr_policy_add_list), and a relative mount source
+ * has no base. On success *ret is the caller's to free. Returns 0; -EINVAL with FILE:LINE:COL or
+ * FILE:/json/pointer; -ENOMEM.
+ */
+int wdr_policy_parse(const char *file, const char *text, size_t len, struct wdr_policy **ret,
+		     struct wdr_err *err) wdr_must_check;
+
+/*
+ * Give rule @index, which names a list, the prefixes in @text: one a line, `#` comments. @file is
+ * for messages. Returns 0; -EINVAL with FILE:LINE; -E2BIG past WDR_POLICY_MAX_RULES; -ENOMEM.
+ */
+int wdr_policy_add_list(struct wdr_policy *p, size_t index, const char *file, const char *text,
+			size_t len, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Read @file and the list files beside it. Relative mount sources and roots start from its folder.
+ * Only regular files and pipes are read. Returns as wdr_policy_parse(), or the -errno of open and
+ * read; -EFBIG past WDR_POLICY_MAX_BYTES.
+ */
+int wdr_policy_load(const char *file, struct wdr_policy **ret, struct wdr_err *err) wdr_must_check;
+
+/*
+ * The file that @name_or_path means. What has a `/` or ends in .json is a path. Else a NAME.json is
+ * looked for in /etc/warder/policies, the installed policies, and policies/ beside the running
+ * binary or up to four folders above it; then a file of that name in the working directory.
+ * *ret_path is the caller's. Returns 0; -ENOENT with the nearest name; -EINVAL; -ENOMEM.
+ */
+int wdr_policy_find(const char *name_or_path, char **ret_path, struct wdr_err *err) wdr_must_check;
+
+/* Find and load; `default` is there even where no file of that name is. */
+int wdr_policy_get(const char *name_or_path, struct wdr_policy **ret,
+		   struct wdr_err *err) wdr_must_check;
+
+/*
+ * Apply the option --@option of `warder run` with @value (NULL for one that takes none): timeout,
+ * cpu-time, cpus, memory, pids, disk, output, net, allow, deny, mount, root, workdir, env, user,
+ * syscalls, backend. Call in the order given. Relative paths start from the working directory.
+ * Returns 0; -EINVAL naming the option and what would be right; -ENOENT: no such option; -ENOMEM.
+ */
+int wdr_policy_override(struct wdr_policy *p, const char *option, const char *value,
+			struct wdr_err *err) wdr_must_check;
+
+/*
+ * After the last override: what only shows when all is known. --allow turns the mode `none` into
+ * `egress`; --net none drops the policy's rules. Returns 0; -EINVAL for options that contradict.
+ */
+int wdr_policy_finish(struct wdr_policy *p, struct wdr_err *err) wdr_must_check;
+
+/*
+ * The normal form: every default written out, keys in the order of the schema, env, capabilities
+ * and call names sorted, units the largest that divide, sources absolute. The normal form of a
+ * normal form is itself. A rule's ports, proto and name have no default and are left out.
+ * *ret is the caller's. Returns 0 or -ENOMEM.
+ */
+int wdr_policy_show(const struct wdr_policy *p, json_t **ret) wdr_must_check;
+
+/* The same as text, two spaces a level and a newline at the end: what `policy show` prints. */
+int wdr_policy_show_text(const struct wdr_policy *p, char **ret) wdr_must_check;
