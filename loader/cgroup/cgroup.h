@@ -5,7 +5,7 @@
  * A job has two handles, which on pure v2 are one directory: the *limit* side (on v1 one directory
  * in each of the cpu, cpuacct, memory and pids hierarchies) and the *v2* side, where the job is
  * born (CLONE_INTO_CGROUP), where cgroup.kill and cgroup.events work and where BPF hangs.
- * All directories are named WARDER/JOB, so that a sweep finds them by name alone.
+ * All directories are named warder/JOB, so that a sweep finds them by name alone.
  */
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/wdr_err.h"
+#include "model/protection.h"
 
 struct wdr_cgroup_tree; /* where this machine keeps its hierarchies; made once a process */
 struct wdr_cgroup;	/* one job's */
@@ -44,8 +45,17 @@ int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret,
 			struct wdr_err *err) wdr_must_check;
 void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t);
 
-/* WDR_PROT_BIT()s of the protections that this tree really gives. */
-uint64_t wdr_cgroup_tree_can(const struct wdr_cgroup_tree *t);
+/*
+ * WDR_PROT_BIT()s of the protections that this tree really gives: CGROUP_ENTRY, CGROUP_KILL,
+ * the four limits, OOM_EVENTS. Found by doing it all to a probe cgroup with a process in it, about
+ * 2 ms, the first time only; starting a job needs no such call.
+ */
+uint64_t wdr_cgroup_tree_can(struct wdr_cgroup_tree *t);
+/* Why @p is not among them, in a sentence; "" if it is. @t's, after wdr_cgroup_tree_can(). */
+const char *wdr_cgroup_tree_why(const struct wdr_cgroup_tree *t, enum wdr_protection p);
+
+/* The v2 folder that holds every Warder's jobs: where BPF for all of them hangs. Stays @t's. */
+int wdr_cgroup_tree_fd(const struct wdr_cgroup_tree *t);
 
 /*
  * Make the directories of @job and set its limits. A limit that no hierarchy can hold is
@@ -54,12 +64,23 @@ uint64_t wdr_cgroup_tree_can(const struct wdr_cgroup_tree *t);
  */
 int wdr_cgroup_new(struct wdr_cgroup_tree *t, const char *job, const struct wdr_cgroup_limits *l,
 		   uint64_t waived, struct wdr_cgroup **ret, struct wdr_err *err) wdr_must_check;
+/* WDR_PROT_BIT()s of the limits that were asked for, could not be set, and were waived. */
+uint64_t wdr_cgroup_missing(const struct wdr_cgroup *cg);
 /* Frees memory and closes descriptors; the directories stay: wdr_cgroup_remove() is a step. */
 void wdr_cgroup_freep(struct wdr_cgroup **cg);
 
 /* Directory descriptor for clone3's CLONE_INTO_CGROUP and for attaching BPF; stays @cg's. */
 int wdr_cgroup_entry_fd(const struct wdr_cgroup *cg);
-/* Move @pid into the hierarchies that CLONE_INTO_CGROUP can't reach; nothing to do on pure v2. */
+/*
+ * Move the calling thread into the hierarchies that CLONE_INTO_CGROUP can't reach; nothing to do on
+ * pure v2. The first thing a job's process does after clone3, while it has one thread: async-signal
+ * safe. A thread that moves itself waits for no RCU grace period (since Linux 5.6, commit
+ * 9a3284fad42f), where wdr_cgroup_attach() does in every seventh job or so: p90 0.05 ms against
+ * 13 ms for four hierarchies. A cgroup namespace must be unshared after it: one made by
+ * clone3 shows the parent's place. Returns 0 or the -errno of write(2).
+ */
+int wdr_cgroup_enter(const struct wdr_cgroup *cg) wdr_must_check;
+/* The same for another process, @pid, with all of its threads: slow, see above. */
 int wdr_cgroup_attach(struct wdr_cgroup *cg, pid_t pid, struct wdr_err *err) wdr_must_check;
 
 /* SIGKILL to every process of the job, forks in flight included. Does not wait. 0 or -errno. */
@@ -68,9 +89,18 @@ int wdr_cgroup_freeze(struct wdr_cgroup *cg, bool frozen) wdr_must_check;
 /* Change the CPU quota of a running job (throttling). */
 int wdr_cgroup_set_cpus(struct wdr_cgroup *cg, double cpus) wdr_must_check;
 
-/* CPU time so far, one read of one file: cheap enough for a timer of 2 ms. */
+/*
+ * CPU time so far, one read of one file: cheap enough for a timer of 2 ms. It comes from cpu.stat
+ * of the v2 side, which counts without any controller, and lags by up to a tick per running task.
+ */
 int wdr_cgroup_cpu_ns(const struct wdr_cgroup *cg, uint64_t *ret_ns) wdr_must_check;
-int wdr_cgroup_usage(const struct wdr_cgroup *cg, struct wdr_cgroup_usage *ret) wdr_must_check;
+/*
+ * Fill *ret with what the job used; a figure that this kernel does not keep is 0. memory_peak_bytes
+ * is the kernel's (v1 memory.max_usage_in_bytes, v2 memory.peak since 5.19), else, like pids_peak
+ * where there is no pids.peak (6.11), the largest value that calls of this function have seen.
+ * Returns 0, or the -errno of reading cpu.stat.
+ */
+int wdr_cgroup_usage(struct wdr_cgroup *cg, struct wdr_cgroup_usage *ret) wdr_must_check;
 
 /*
  * A descriptor that tells of the OOM killer: poll it for *ret_events, then read

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share: the hierarchies of a machine and a job's place in them. */
+#pragma once
+
+#include "cgroup.h"
+
+#include <limits.h>
+
+#define WDR_CGROUP_DIR	     "warder" /* the folder that holds all jobs, in every hierarchy */
+#define WDR_CGROUP_MAX_HIER  4	      /* v2, and at most one v1 hierarchy a controller */
+#define WDR_CGROUP_JOB_MAX   64	      /* DESIGN: a job name has at most 63 characters */
+#define WDR_CGROUP_MAX_DEPTH 16	      /* of what a sandbox makes below its job */
+#define WDR_CGROUP_MAX_SUBS  1024     /* sub-cgroups removed below one job */
+
+enum wdr_cgroup_ctl {
+	WDR_CGROUP_CPU,
+	WDR_CGROUP_MEMORY,
+	WDR_CGROUP_PIDS,
+	_WDR_CGROUP_CTL_MAX
+};
+
+/* "cpu" */
+const char *wdr_cgroup_ctl_name(enum wdr_cgroup_ctl c);
+/* Bits (1 << enum wdr_cgroup_ctl) of the names in @list, which @seps separate. */
+unsigned int wdr_cgroup_ctl_bits(const char *list, const char *seps);
+
+/* A mounted hierarchy, before anything is made in it. */
+struct wdr_cgroup_mount {
+	bool v2;
+	unsigned int ctls;   /* v1 only: v2's are read where the jobs are */
+	char root[PATH_MAX]; /* which cgroup of the hierarchy the mount shows: "/" */
+	char path[PATH_MAX]; /* where */
+};
+
+struct wdr_cgroup_mounts {
+	struct wdr_cgroup_mount m[WDR_CGROUP_MAX_HIER];
+	unsigned int n;
+};
+
+/* Take the first mount of v2 and of each v1 hierarchy that we use out of mountinfo's @line. */
+void wdr_cgroup_mounts_add(struct wdr_cgroup_mounts *ms, const char *line);
+/* Hierarchies by their customary places below @root, without /proc: v2 itself, or v1's folders. */
+void wdr_cgroup_mounts_guess(struct wdr_cgroup_mounts *ms, const char *root);
+/* By /proc/self/mountinfo, else by guess. -ENOENT if there is no cgroup2 file system. */
+int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root,
+			   struct wdr_err *err) wdr_must_check;
+
+/* A hierarchy in use. hier[0] of a tree is always v2. */
+struct wdr_cgroup_hier {
+	bool v2;
+	unsigned int ctls;
+	int base_fd;   /* the cgroup that holds WDR_CGROUP_DIR */
+	int fd;	       /* WDR_CGROUP_DIR */
+	char name[64]; /* folder in a job's view: "cpu,cpuacct"; "" for pure v2 */
+	char path[PATH_MAX];
+};
+
+struct wdr_cgroup_tree {
+	struct wdr_cgroup_hier hier[WDR_CGROUP_MAX_HIER];
+	unsigned int n;
+	bool probed;
+	uint64_t can;
+	char why[_WDR_CGROUP_CTL_MAX][192]; /* a controller is missing, because */
+	struct wdr_err probe_err[_WDR_PROT_MAX];
+};
+
+struct wdr_cgroup {
+	struct wdr_cgroup_tree *tree_ref;
+	char job[WDR_CGROUP_JOB_MAX];
+	int fd[WDR_CGROUP_MAX_HIER];	   /* the job's directories */
+	int tasks_fd[WDR_CGROUP_MAX_HIER]; /* v1: its files tasks, open for wdr_cgroup_enter() */
+	int cpu_stat_fd;
+	int oom_fd;	 /* v1: eventfd, v2: memory.events */
+	int oom_file_fd; /* v1: memory.oom_control, which the eventfd is about */
+	uint64_t pids_peak, memory_peak_bytes;
+	uint64_t missing; /* WDR_PROT_BIT()s of waived limits that could not be set */
+};
+
+/* Open or make WDR_CGROUP_DIR in every hierarchy, with its controllers. */
+int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err) wdr_must_check;
+/* Index of the hierarchy that holds @c, or -ENOENT. */
+int wdr_cgroup_tree_find(const struct wdr_cgroup_tree *t, enum wdr_cgroup_ctl c);
+
+/* -EINVAL if @job can't be the name of one directory. */
+int wdr_cgroup_name_check(const char *job) wdr_must_check;
+/* Set every limit of @l; see wdr_cgroup_new(). */
+int wdr_cgroup_limits_set(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, uint64_t waived,
+			  struct wdr_err *err) wdr_must_check;
+
+/*
+ * Remove cgroup @name below @parent_fd with its sub-cgroups, waiting until @deadline_ns
+ * (CLOCK_MONOTONIC) for the last process to leave. 0 if it is gone or never was; -EBUSY.
+ */
+int wdr_cgroup_rmtree(int parent_fd, const char *name, uint64_t deadline_ns) wdr_must_check;
+/* SIGKILL all processes at and below cgroup @fd. */
+int wdr_cgroup_kill_at(int fd) wdr_must_check;
+uint64_t wdr_cgroup_now_ns(void);
+
+/* Files of a cgroup directory. All return 0 or the -errno of the system call that failed. */
+
+int wdr_cgroup_write(int dir_fd, const char *file, const char *value) wdr_must_check;
+int wdr_cgroup_write_u64(int dir_fd, const char *file, uint64_t value) wdr_must_check;
+/* At most @size - 1 bytes, NUL-terminated, the last newline cut off. */
+int wdr_cgroup_read(int dir_fd, const char *file, char *buf, size_t size) wdr_must_check;
+/* One number; "max" is UINT64_MAX. -EPROTO if it is neither. */
+int wdr_cgroup_read_u64(int dir_fd, const char *file, uint64_t *ret) wdr_must_check;
+/* The number after "@key " at a line's start; -ENOENT if no line has it. */
+int wdr_cgroup_find_key(const char *text, const char *key, uint64_t *ret) wdr_must_check;
+int wdr_cgroup_read_key(int dir_fd, const char *file, const char *key,
+			uint64_t *ret) wdr_must_check;
