@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "base/wdr_err.h"
-#include "model/protection.h"
+#include "model/probe.h"
 
 struct wdr_cgroup_tree; /* where this machine keeps its hierarchies; made once a process */
 struct wdr_cgroup;	/* one job's */
@@ -46,13 +46,13 @@ int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret,
 void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t);
 
 /*
- * WDR_PROT_BIT()s of the protections that this tree really gives: CGROUP_ENTRY, CGROUP_KILL,
- * the four limits, OOM_EVENTS. Found by doing it all to a probe cgroup with a process in it, about
- * 2 ms, the first time only; starting a job needs no such call.
+ * Say in @rep what @t really gives: CGROUP_ENTRY, CGROUP_KILL, the four limits, OOM_EVENTS. Found by
+ * doing it all to a probe cgroup with a process in it, about 2 ms: for `warder check`, not for the
+ * start of a job.
  */
-uint64_t wdr_cgroup_tree_can(struct wdr_cgroup_tree *t);
-/* Why @p is not among them, in a sentence; "" if it is. @t's, after wdr_cgroup_tree_can(). */
-const char *wdr_cgroup_tree_why(const struct wdr_cgroup_tree *t, enum wdr_protection p);
+void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep);
+/* The same on this machine's tree, as a row of the checks' table. */
+extern const struct wdr_probe wdr_cgroup_probe;
 
 /* The v2 folder that holds every Warder's jobs: where BPF for all of them hangs. Stays @t's. */
 int wdr_cgroup_tree_fd(const struct wdr_cgroup_tree *t);
@@ -75,12 +75,17 @@ int wdr_cgroup_entry_fd(const struct wdr_cgroup *cg);
  * Move the calling thread into the hierarchies that CLONE_INTO_CGROUP can't reach; nothing to do on
  * pure v2. The first thing a job's process does after clone3, while it has one thread: async-signal
  * safe. A thread that moves itself waits for no RCU grace period (since Linux 5.6, commit
- * 9a3284fad42f), where wdr_cgroup_attach() does in every seventh job or so: p90 0.05 ms against
- * 13 ms for four hierarchies. A cgroup namespace must be unshared after it: one made by
- * clone3 shows the parent's place. Returns 0 or the -errno of write(2).
+ * 9a3284fad42f), where wdr_cgroup_attach() does in every tenth job or so: p90 0.05 ms against
+ * 13 ms for four hierarchies. A cgroup namespace must be unshared after it: one made by clone3
+ * shows the parent's place. Returns 0 or the -errno of write(2).
  */
 int wdr_cgroup_enter(const struct wdr_cgroup *cg) wdr_must_check;
-/* The same for another process, @pid, with all of its threads: slow, see above. */
+/*
+ * For processes that don't know this module: the descriptors that wdr_cgroup_enter() writes "0" to
+ * (spec.h's enter_fds). They stay @cg's. Returns descriptor @i, -ENOENT past the last.
+ */
+int wdr_cgroup_enter_fd(const struct wdr_cgroup *cg, unsigned int i);
+/* Move another process, @pid, with all of its threads: slow, see above. */
 int wdr_cgroup_attach(struct wdr_cgroup *cg, pid_t pid, struct wdr_err *err) wdr_must_check;
 
 /* SIGKILL to every process of the job, forks in flight included. Does not wait. 0 or -errno. */

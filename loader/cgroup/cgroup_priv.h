@@ -58,10 +58,7 @@ struct wdr_cgroup_hier {
 struct wdr_cgroup_tree {
 	struct wdr_cgroup_hier hier[WDR_CGROUP_MAX_HIER];
 	unsigned int n;
-	bool probed;
-	uint64_t can;
 	char why[_WDR_CGROUP_CTL_MAX][192]; /* a controller is missing, because */
-	struct wdr_err probe_err[_WDR_PROT_MAX];
 };
 
 struct wdr_cgroup {

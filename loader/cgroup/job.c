@@ -151,6 +151,16 @@ int wdr_cgroup_enter(const struct wdr_cgroup *cg)
 	return 0;
 }
 
+int wdr_cgroup_enter_fd(const struct wdr_cgroup *cg, unsigned int i)
+{
+	unsigned int h;
+
+	for (h = 0; h < WDR_CGROUP_MAX_HIER; h++)
+		if (cg->tasks_fd[h] >= 0 && !i--)
+			return cg->tasks_fd[h];
+	return -ENOENT;
+}
+
 int wdr_cgroup_attach(struct wdr_cgroup *cg, pid_t pid, struct wdr_err *err)
 {
 	unsigned int i;

@@ -12,23 +12,25 @@
 
 #define DEATH_MS 1000
 
+#define COVERS                                                                      \
+	(WDR_PROT_BIT(WDR_PROT_MEMORY_LIMIT) | WDR_PROT_BIT(WDR_PROT_SWAP_LIMIT) |  \
+	 WDR_PROT_BIT(WDR_PROT_PIDS_LIMIT) | WDR_PROT_BIT(WDR_PROT_CPU_LIMIT) |     \
+	 WDR_PROT_BIT(WDR_PROT_CGROUP_ENTRY) | WDR_PROT_BIT(WDR_PROT_CGROUP_KILL) | \
+	 WDR_PROT_BIT(WDR_PROT_OOM_EVENTS))
+
 struct probe {
-	struct wdr_cgroup_tree *t;
+	struct wdr_check_report *rep;
 	struct wdr_cgroup *cg;
 	pid_t pid;
 };
 
-static void record(struct wdr_cgroup_tree *t, enum wdr_protection p, int r,
+static void record(struct wdr_check_report *rep, enum wdr_protection p, int r,
 		   const struct wdr_err *err)
 {
-	if (!r) {
-		t->can |= WDR_PROT_BIT(p);
-		return;
-	}
-	if (err->code)
-		t->probe_err[p] = *err;
+	if (!r)
+		wdr_check_yes(rep, p, "%s", "");
 	else
-		(void)wdr_err_set(&t->probe_err[p], r, "%s", strerror(-r));
+		wdr_check_no(rep, p, "%s", err->code ? err->msg : strerror(-r));
 }
 
 /* A process that only waits, born inside the cgroup. */
@@ -100,7 +102,7 @@ static void try_limits(struct probe *p)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		err = (struct wdr_err){ 0 };
 		r = wdr_cgroup_limits_set(p->cg, &rows[i].l, 0, &err);
-		record(p->t, rows[i].prot, r, &err);
+		record(p->rep, rows[i].prot, r, &err);
 	}
 }
 
@@ -122,7 +124,7 @@ static void try_all(struct probe *p)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		err = (struct wdr_err){ 0 };
 		r = rows[i].try(p, &err);
-		record(p->t, rows[i].prot, r, &err);
+		record(p->rep, rows[i].prot, r, &err);
 	}
 	if (p->pid > 0) {
 		(void)kill(p->pid, SIGKILL);
@@ -131,44 +133,47 @@ static void try_all(struct probe *p)
 }
 
 /* Without a cgroup to try in, everything fails for that one reason. */
-static void record_none(struct wdr_cgroup_tree *t, int r, const struct wdr_err *err)
+static void record_none(struct wdr_check_report *rep, int r, const struct wdr_err *err)
 {
-	static const enum wdr_protection all[] = {
-		WDR_PROT_MEMORY_LIMIT, WDR_PROT_SWAP_LIMIT,   WDR_PROT_PIDS_LIMIT,
-		WDR_PROT_CPU_LIMIT,    WDR_PROT_CGROUP_ENTRY, WDR_PROT_CGROUP_KILL,
-		WDR_PROT_OOM_EVENTS,
-	};
-	size_t i;
+	int i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		record(t, all[i], r, err);
+	for (i = 0; i < _WDR_PROT_MAX; i++)
+		if (COVERS & WDR_PROT_BIT(i))
+			record(rep, (enum wdr_protection)i, r, err);
 }
 
-uint64_t wdr_cgroup_tree_can(struct wdr_cgroup_tree *t)
+void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep)
 {
 	static const struct wdr_cgroup_limits none = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
 	wdr_cgroup_ struct wdr_cgroup *cg = NULL;
-	struct probe p = { .t = t };
+	struct probe p = { .rep = rep };
 	struct wdr_err err = { 0 };
 	char name[32];
 	int r;
 
-	if (t->probed)
-		return t->can;
-	t->probed = true;
 	(void)snprintf(name, sizeof(name), "probe-%d", (int)getpid());
 	r = wdr_cgroup_new(t, name, &none, 0, &cg, &err);
 	if (r < 0) {
-		record_none(t, r, &err);
-		return 0;
+		record_none(rep, r, &err);
+		return;
 	}
 	p.cg = cg;
 	try_all(&p);
 	(void)!wdr_cgroup_remove(cg, DEATH_MS, NULL);
-	return t->can;
 }
 
-const char *wdr_cgroup_tree_why(const struct wdr_cgroup_tree *t, enum wdr_protection p)
+static void probe_machine(struct wdr_check_report *rep)
 {
-	return t->probe_err[p].msg;
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+	struct wdr_err err = { 0 };
+	int r;
+
+	r = wdr_cgroup_tree_new(NULL, &t, &err);
+	if (r < 0) {
+		record_none(rep, r, &err);
+		return;
+	}
+	wdr_cgroup_check(t, rep);
 }
+
+const struct wdr_probe wdr_cgroup_probe = { "cgroup", COVERS, probe_machine };
