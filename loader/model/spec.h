@@ -17,6 +17,7 @@ struct wdr_spec_view {
 };
 
 #define WDR_SPEC_MAX_VIEWS 8
+#define WDR_SPEC_MAX_ENTER 4
 
 struct wdr_spec {
 	char id[WDR_JOB_ID_MAX];
@@ -29,6 +30,13 @@ struct wdr_spec {
 	bool tty;	   /* the job's stdio is a pty of its own; stdio_fds are unused */
 	int stdio_fds[3];  /* the job's ends; -1: /dev/null. They stay the caller's */
 	int cgroup_fd;	   /* where the job is born, -1: in the caller's cgroup */
+	/*
+	 * Files that the first process writes "0" to as its first deed, while it is one thread: so it
+	 * enters the v1 hierarchies, which cgroup_fd does not reach. Only after that may it unshare
+	 * its cgroup namespace: one that clone3 makes is rooted at the caller's cgroup.
+	 */
+	int enter_fds[WDR_SPEC_MAX_ENTER];
+	unsigned int n_enter_fds;
 	struct wdr_spec_view views[WDR_SPEC_MAX_VIEWS];
 	unsigned int n_views;
 	char *args_area; /* the caller's own command line in memory: a forked pid 1 wipes it */
