@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Hold the tables of loader/base/wdr_syscall.c against every number the installed headers know."""
 import os, pathlib, re, subprocess, sys
