@@ -6,7 +6,7 @@
 
 #include "base/wdr_cleanup.h"
 
-#define WDR_JOB_ID_SIZE	  16 /* "j-7f3k2q9xw4" and its NUL, with room to grow */
+#define WDR_JOB_ID_SIZE	  24 /* "j-7f3k2q9xw4" and its NUL, with room to grow */
 #define WDR_JOB_LABEL_MAX 63 /* --name, without NUL */
 
 /*
