@@ -196,7 +196,7 @@ void wdr_result_explain(const struct wdr_result *r, char *buf, size_t size);
 
 /*
  * The line for stderr, without its newline: "warder: JOB killed: REASON: EXPLANATION", or
- * "warder: EXPLANATION" if the job never ran (reason error). Returns its length, 0 if none is due.
+ * "warder: EXPLANATION" if it never ran (reason error, wall_ns still 0). Returns its length, 0 if none is due.
  */
 size_t wdr_result_line(const struct wdr_result *r, char buf[WDR_RESULT_LINE_MAX]);
 
