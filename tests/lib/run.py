@@ -204,7 +204,7 @@ def report(test, text, seconds, results_file):
     print(f"  {word:5} {test.tier + '/' + test.name:44} {test.count('pass'):4} ok"
           f" {seconds:6.2f} s{'  skipped: ' + skipped if skipped else ''}", flush=True)
     if word == "FAIL":
-        lines = text.splitlines()
+        lines = [l for l in text.splitlines() if not re.match(r"ok\b", l)]
         if len(lines) > SHOW_LINES:
             print(f"    ... {len(lines) - SHOW_LINES} lines not shown")
         print(*("    | " + l for l in lines[-SHOW_LINES:]), sep="\n")
@@ -216,6 +216,18 @@ def report(test, text, seconds, results_file):
                    "why": why, "seconds": round(seconds, 3)}, results_file)
         results_file.write("\n")
     results_file.flush()
+
+
+IN_FLIGHT = []  # what runs now, for a runner that is told to stop
+
+
+def stop(signo, _frame):
+    for test in (t for running in IN_FLIGHT for t in running.values()):
+        with contextlib.suppress(OSError):
+            os.killpg(test.proc.pid, signal.SIGKILL)
+        sweep(test, True)
+    print(f"run.py: stopped by {signal.Signals(signo).name}", flush=True)
+    os._exit(128 + signo)
 
 
 def may_start(test, running, jobs):
@@ -232,6 +244,7 @@ def run_tier(tier, tests, jobs, wrap):
                 test.add("skip", test.name, "needs root")
                 report(test, "", 0, results_file)
             return
+        IN_FLIGHT.append(running)
         while queue or running:
             while queue and may_start(queue[0], running, jobs):
                 test = queue.pop(0)
@@ -290,6 +303,8 @@ def main():
         return total()
     jobs, wrap, tiers = parse(sys.argv[1:])
     RESULTS.mkdir(parents=True, exist_ok=True)
+    for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signo, stop)
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
     with contextlib.ExitStack() as stack:
         for tier, tests in tiers.items():
