@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command_priv.h"
+#include "command.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#include "base/wdr_text.h"
+
+#define FIRST_FREE_FD (3 + WDR_COMMAND_MAX_FDS) /* below: what the command is given */
 
 struct stream {
 	int fd;
@@ -19,86 +26,147 @@ struct stream {
 
 struct wdr_command {
 	pid_t pid;
-	int pid_fd, gate_fd, fail_fd;
+	int pid_fd, fail_fd;
 	bool reaped;
 	int status;
 	char name[32]; /* of the binary, for messages */
-	struct wdr_prep *preps;
-	size_t n_preps;
 	struct stream out, err;
 };
 
-/* Only targets are kept, for messages: the caller's array may be gone by then. */
-static int copy_preps(struct wdr_command *c, const struct wdr_command_spec *spec)
+/* Both ends of every pipe of one command, ours and the child's. */
+struct pipes {
+	int fail[2], out[2], err[2];
+};
+
+static void close_pair(int *p)
 {
-	if (!spec->n_preps)
-		return 0;
-	c->preps = calloc(spec->n_preps, sizeof(*c->preps));
-	if (!c->preps)
-		return -ENOMEM;
-	c->n_preps = spec->n_preps;
-	for (size_t i = 0; i < spec->n_preps; i++) {
-		c->preps[i].op = spec->preps[i].op;
-		c->preps[i].target = strdup(spec->preps[i].target);
-		if (!c->preps[i].target)
-			return -ENOMEM;
+	wdr_closep(&p[0]);
+	wdr_closep(&p[1]);
+}
+
+static void close_pipes(struct pipes *p)
+{
+	close_pair(p->fail);
+	close_pair(p->out);
+	close_pair(p->err);
+}
+
+static int open_pipes(const struct wdr_command_spec *spec, struct pipes *p)
+{
+	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (pipe2(p->fail, O_CLOEXEC) < 0 || (spec->stdio[1] < 0 && pipe2(p->out, O_CLOEXEC) < 0) ||
+	    (spec->stdio[2] < 0 && pipe2(p->err, O_CLOEXEC) < 0))
+		return -errno;
+	return 0;
+}
+
+/* Descriptor @i of the command is src[i]; all of them first move out of each other's way. */
+static int place_fds(int *src, int n)
+{
+	for (int i = 0; i < n; i++) {
+		src[i] = fcntl(src[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+		if (src[i] < 0)
+			return -errno;
 	}
-	return 0;
+	for (int i = 0; i < n; i++)
+		if (dup2(src[i], i) < 0)
+			return -errno;
+	return syscall(SYS_close_range, n, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-static int new_command(const struct wdr_command_spec *spec, struct wdr_command **ret)
+static int set_up_child(const struct wdr_command_spec *spec, struct pipes *p, pid_t parent)
 {
-	wdr_command_ struct wdr_command *c = calloc(1, sizeof(*c));
-	const char *slash = strrchr(spec->argv[0], '/');
+	int src[FIRST_FREE_FD];
+	sigset_t none;
 
-	if (!c)
-		return -ENOMEM;
-	c->reaped = true; /* nothing to reap yet */
-	c->pid_fd = c->gate_fd = c->fail_fd = c->out.fd = c->err.fd = -1;
-	(void)snprintf(c->name, sizeof(c->name), "%s", slash ? slash + 1 : spec->argv[0]);
-	if (copy_preps(c, spec) < 0)
-		return -ENOMEM;
-	*ret = WDR_TAKE_PTR(c);
-	return 0;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
+		return -errno;
+	if (getppid() != parent)
+		return -ECANCELED; /* it died before the line above */
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	src[0] = spec->stdio[0] >= 0 ? spec->stdio[0] : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	src[1] = spec->stdio[1] >= 0 ? spec->stdio[1] : p->out[1];
+	src[2] = spec->stdio[2] >= 0 ? spec->stdio[2] : p->err[1];
+	for (size_t i = 0; i < spec->n_fds; i++)
+		src[3 + i] = spec->fds[i];
+	/* place_fds() may land on the failure pipe. */
+	p->fail[1] = fcntl(p->fail[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	if (p->fail[1] < 0)
+		return -errno;
+	return place_fds(src, 3 + (int)spec->n_fds);
 }
 
-static void keep_our_ends(struct wdr_command *c, struct wdr_command_pipes *p)
+static void run_child(const struct wdr_command_spec *spec, struct pipes *p, pid_t parent)
 {
-	c->gate_fd = WDR_TAKE_FD(p->gate[1]);
+	static const char *const clean_env[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL
+	};
+	const char *const *envp = spec->envp ? spec->envp : clean_env;
+	int code = set_up_child(spec, p, parent);
+
+	if (code == 0) {
+		(void)execve(spec->argv[0], (char *const *)spec->argv, (char *const *)envp);
+		code = -errno;
+	}
+	(void)!write(p->fail[1], &code, sizeof(code));
+	_exit(127);
+}
+
+static int clone_child(const struct wdr_command_spec *spec, struct pipes *p, struct wdr_command *c)
+{
+	struct clone_args args = {
+		.flags = CLONE_PIDFD,
+		.pidfd = (uintptr_t)&c->pid_fd,
+		.exit_signal = SIGCHLD,
+	};
+	pid_t parent = getpid();
+
+	c->pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (c->pid == 0)
+		run_child(spec, p, parent);
+	return c->pid < 0 ? -errno : 0;
+}
+
+static void keep_our_ends(struct wdr_command *c, struct pipes *p)
+{
+	int *fds[] = { &c->fail_fd, &c->out.fd, &c->err.fd };
+
 	c->fail_fd = WDR_TAKE_FD(p->fail[0]);
 	c->out.fd = WDR_TAKE_FD(p->out[0]);
 	c->err.fd = WDR_TAKE_FD(p->err[0]);
-	(void)fcntl(c->fail_fd, F_SETFL, O_NONBLOCK);
-	if (c->out.fd >= 0)
-		(void)fcntl(c->out.fd, F_SETFL, O_NONBLOCK);
-	if (c->err.fd >= 0)
-		(void)fcntl(c->err.fd, F_SETFL, O_NONBLOCK);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			(void)fcntl(*fds[i], F_SETFL, O_NONBLOCK);
 }
 
 int wdr_command_start(const struct wdr_command_spec *spec, struct wdr_command **ret,
 		      struct wdr_err *err)
 {
 	wdr_command_ struct wdr_command *c = NULL;
-	struct wdr_command_pipes p;
+	const char *slash = strrchr(spec->argv[0], '/');
+	struct pipes p;
 	int r;
 
 	if (spec->n_fds > WDR_COMMAND_MAX_FDS)
 		return wdr_err_set(err, -E2BIG, "too many descriptors for one command: %zu",
 				   spec->n_fds);
-	r = new_command(spec, &c);
-	if (r < 0)
-		return r;
-	r = wdr_command_pipes_open(spec, &p);
-	if (r == 0) {
-		c->pid = wdr_command_clone(spec, &p, &c->pid_fd);
-		r = c->pid < 0 ? (int)c->pid : 0;
-	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->reaped = true; /* nothing to reap yet */
+	c->pid_fd = c->fail_fd = c->out.fd = c->err.fd = -1;
+	(void)snprintf(c->name, sizeof(c->name), "%s", slash ? slash + 1 : spec->argv[0]);
+	r = open_pipes(spec, &p);
+	if (r == 0)
+		r = clone_child(spec, &p, c);
 	if (r == 0) {
 		c->reaped = false;
 		keep_our_ends(c, &p);
 		*ret = WDR_TAKE_PTR(c);
 	}
-	wdr_command_pipes_close(&p);
+	close_pipes(&p);
 	return r < 0 ? wdr_err_wrap(err, r, "start %s", spec->argv[0]) : 0;
 }
 
@@ -120,29 +188,15 @@ void wdr_command_freep(struct wdr_command **cp)
 			;
 	}
 	wdr_closep(&c->pid_fd);
-	wdr_closep(&c->gate_fd);
 	wdr_closep(&c->fail_fd);
 	wdr_closep(&c->out.fd);
 	wdr_closep(&c->err.fd);
-	for (size_t i = 0; i < c->n_preps; i++)
-		free((char *)c->preps[i].target);
-	free(c->preps);
 	free(c);
 }
 
 pid_t wdr_command_pid(const struct wdr_command *c)
 {
 	return c->pid;
-}
-
-int wdr_command_release(struct wdr_command *c)
-{
-	int fd = WDR_TAKE_FD(c->gate_fd);
-	/* A child that died makes this EPIPE; callers of this library ignore SIGPIPE. */
-	ssize_t n = write(fd, "g", 1);
-
-	(void)close(fd);
-	return n == 1 ? 0 : -EPIPE;
 }
 
 void wdr_command_fds(const struct wdr_command *c, int ret_fds[4])
@@ -175,33 +229,20 @@ static void drain(struct stream *s)
 	}
 }
 
-static int explain_failure(const struct wdr_command *c, const struct wdr_command_failure *f,
-			   struct wdr_err *err)
-{
-	if (f->step == WDR_STEP_EXEC)
-		return wdr_err_wrap(err, f->code, "execute %s", c->name);
-	if (f->step >= 0 && (size_t)f->step < c->n_preps)
-		return wdr_err_wrap(err, f->code, "prepare %s for %s", c->preps[f->step].target,
-				    c->name);
-	return wdr_err_wrap(err, f->code, "set up the process of %s", c->name);
-}
-
 static int take_failure(struct wdr_command *c, struct wdr_err *err)
 {
-	struct wdr_command_failure f;
+	int code;
 	ssize_t n;
 
 	if (c->fail_fd < 0)
 		return 0;
-	n = read(c->fail_fd, &f, sizeof(f));
+	n = read(c->fail_fd, &code, sizeof(code));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	wdr_closep(&c->fail_fd); /* EOF: the exec happened */
-	if (n != sizeof(f))
+	if (n != sizeof(code))
 		return 0;
-	if (f.code >= 0)
-		f.code = -EIO;
-	return explain_failure(c, &f, err);
+	return wdr_err_wrap(err, code < 0 ? code : -EIO, "execute %s", c->name);
 }
 
 int wdr_command_pump(struct wdr_command *c, struct wdr_err *err)
@@ -274,33 +315,34 @@ const char *wdr_command_output(const struct wdr_command *c, int which, size_t *r
 	return s->bytes;
 }
 
-/* The last line that says something, made safe for a terminal and a log. */
-static void last_line(const struct stream *s, char *dst, size_t size)
+/* The last line that says something. */
+static const char *last_line(const struct stream *s, size_t *ret_len)
 {
-	size_t end = s->len, start, n = 0;
+	size_t end = s->len, start;
 
 	while (end > 0 && strchr("\r\n\t ", s->bytes[end - 1]))
 		end--;
 	for (start = end; start > 0 && s->bytes[start - 1] != '\n'; start--)
 		;
-	for (; start < end && n + 1 < size; start++) {
-		unsigned char b = (unsigned char)s->bytes[start];
-
-		dst[n++] = b >= 0x20 && b < 0x7f ? (char)b : '?';
-	}
-	dst[n] = '\0';
+	*ret_len = end - start;
+	return s->bytes + start;
 }
 
 int wdr_command_check(const struct wdr_command *c, const char *what, struct wdr_err *err)
 {
-	char line[180];
+	char safe[200];
+	const char *line;
+	size_t len;
 
 	if (WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0)
 		return 0;
-	last_line(&c->err, line, sizeof(line));
 	if (WIFSIGNALED(c->status))
 		return wdr_err_set(err, -EREMOTEIO, "%s: killed by signal %d", what,
 				   WTERMSIG(c->status));
-	return wdr_err_set(err, -EREMOTEIO, "%s: %s (exit status %d)", what,
-			   line[0] ? line : "failed without a word", WEXITSTATUS(c->status));
+	line = last_line(&c->err, &len);
+	if (len == 0)
+		return wdr_err_set(err, -EREMOTEIO, "%s: failed with exit status %d and no word",
+				   what, WEXITSTATUS(c->status));
+	return wdr_err_set(err, -EREMOTEIO, "%s: %s", what,
+			   wdr_text_escape(line, len, safe, sizeof(safe)));
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One runsc command as a child process: born inside a cgroup, held at a gate until its caller has
- * prepared the rest, its output kept up to a bound, and killed when it takes too long.
+ * One runsc command as a child process: its output kept up to a bound, killed when it takes too
+ * long.
  *
  * Nothing here blocks but wdr_command_wait(). A caller with an event loop polls the descriptors of
  * wdr_command_fds() and calls wdr_command_pump() when one is ready.
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,36 +17,12 @@
 #define WDR_COMMAND_MAX_OUTPUT (64 * 1024) /* kept of stdout and of stderr, each */
 #define WDR_COMMAND_MAX_FDS    8	   /* passed on as 3, 4, ... */
 
-enum wdr_prep_op {
-	WDR_PREP_MOUNT, /* mount(source, target, fstype, flags, data) */
-	WDR_PREP_MKDIR, /* mkdir(target, mode), then chown to uid:gid; what is there is left alone */
-};
-
-/*
- * What is done to the command's private mount namespace before runsc starts, in order. The
- * namespace exists only when there is something to do, and its mounts go with the last process in
- * it: no clean-up is owed.
- */
-struct wdr_prep {
-	enum wdr_prep_op op;
-	const char *source, *target, *fstype, *data;
-	unsigned long flags;
-	mode_t mode;
-	uid_t uid;
-	gid_t gid;
-};
-
 struct wdr_command_spec {
 	const char *const *argv; /* argv[0] is the absolute path of the binary; NULL at the end */
 	const char *const *envp; /* NULL: PATH alone */
-	int stdio[3];	/* -1: /dev/null for stdin, kept for the caller for the other two */
-	const int *fds; /* further descriptors, from 3 on; at most WDR_COMMAND_MAX_FDS */
+	int stdio[3];		 /* -1: /dev/null for stdin, kept for the caller for the others */
+	const int *fds;		 /* further descriptors, from 3 on; at most WDR_COMMAND_MAX_FDS */
 	size_t n_fds;
-	int cgroup_fd; /* directory of cgroup v2 to be born in, -1: the caller's own */
-	bool gated;    /* wait for wdr_command_release() */
-	bool new_net;  /* in an empty network namespace of its own */
-	const struct wdr_prep *preps;
-	size_t n_preps;
 };
 
 struct wdr_command; /* one running or ended command */
@@ -57,7 +32,7 @@ struct wdr_command; /* one running or ended command */
  * the caller's. The child dies with the calling thread (PR_SET_PDEATHSIG), and is in a session of
  * its own so that a terminal's signals pass it by.
  * Returns 0; -E2BIG for too many descriptors; else the -errno of pipe2(2) or clone3(2).
- * What fails later, in the child (a mount, the exec), is the error of wdr_command_pump().
+ * What fails later, in the child, is the error of wdr_command_pump().
  */
 int wdr_command_start(const struct wdr_command_spec *spec, struct wdr_command **ret,
 		      struct wdr_err *err) wdr_must_check;
@@ -65,10 +40,7 @@ int wdr_command_start(const struct wdr_command_spec *spec, struct wdr_command **
 /* Kills what still runs, reaps it, frees. */
 void wdr_command_freep(struct wdr_command **c);
 
-/* The child's pid, to attach it to cgroup v1 hierarchies while it is held at the gate. */
 pid_t wdr_command_pid(const struct wdr_command *c);
-/* Open the gate. 0, or -EPIPE if the child is gone. */
-int wdr_command_release(struct wdr_command *c) wdr_must_check;
 
 /* What to poll for EPOLLIN: pidfd, stdout, stderr, start errors; -1 where there is none. */
 void wdr_command_fds(const struct wdr_command *c, int ret_fds[4]);
@@ -76,7 +48,7 @@ void wdr_command_fds(const struct wdr_command *c, int ret_fds[4]);
 /*
  * Take what output there is, and the exit status if the command has ended: 1 if it has, 0 if it
  * runs. Output that a grandchild still holds open is not waited for. Negative if it never became
- * the command: the -errno of the preparation that failed, or of execve(2), named in *err.
+ * the command: the -errno of execve(2) or of what came before, named in *err.
  */
 int wdr_command_pump(struct wdr_command *c, struct wdr_err *err) wdr_must_check;
 
