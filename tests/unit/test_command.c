@@ -59,7 +59,7 @@ static void does_not_wait_for_what_a_grandchild_holds_open(void **state)
 
 	(void)state;
 	assert_ok(wdr_command_wait(c, FOREVER_MS, &err));
-	assert_ok(kill(atoi(wdr_command_output(c, 1, NULL, NULL)), SIGKILL));
+	assert_ok(kill((pid_t)strtol(wdr_command_output(c, 1, NULL, NULL), NULL, 10), SIGKILL));
 }
 
 static void what_is_freed_while_it_runs_is_dead(void **state)
