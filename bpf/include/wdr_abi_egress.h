@@ -11,10 +11,11 @@
 
 #include "wdr_abi.h"
 
-#define WDR_EGRESS_MAX_ENTRIES 400000  /* prefixes: the rules' and the private ranges' */
-#define WDR_EGRESS_MAX_RECS    1000000 /* records in all */
-#define WDR_EGRESS_MAX_DEPTH   128     /* records of one entry */
-#define WDR_EGRESS_V4_BITS     96      /* a.b.c.d/n has length 96 + n */
+#define WDR_EGRESS_MAX_ENTRIES 400000 /* prefixes: the rules' and the private ranges' */
+#define WDR_EGRESS_MAX_ROWS    65536  /* rows of records, of all loaded policies together */
+#define WDR_EGRESS_ROW	       8      /* records in a row */
+#define WDR_EGRESS_MAX_DEPTH   128    /* records of one entry: up to 16 rows */
+#define WDR_EGRESS_V4_BITS     96     /* a.b.c.d/n has length 96 + n */
 #define WDR_EGRESS_HOST_BITS   128
 #define WDR_EGRESS_NO_RULE     0xffffffff
 #define WDR_EGRESS_PROTO_ICMP  1 /* ICMP's number, and ICMPv6's too: 58 is written as 1 */
@@ -27,15 +28,15 @@ struct wdr_egress_key {
 WDR_ABI_SIZE(wdr_egress_key, 20);
 
 /*
- * What is known of the addresses whose longest prefix this is: records first to first + n - 1, in
+ * What is known of the addresses whose longest prefix this is: n records from row `row` on, in
  * file order, the name servers' (port 53, bits 128) before all others. There is an entry for each
  * prefix of a rule, for each private range (unless the policy allows private ones), for ::/0 and
  * for ::ffff:0:0/96: a lookup that finds nothing is a fault and denied. Rules of IPv6 prefixes
  * shorter than 96 say nothing of IPv4, and stand in no entry of an IPv4 prefix. Entries with equal
- * records share them.
+ * records share their rows.
  */
 struct wdr_egress_entry {
-	__u32 first;
+	__u32 row;
 	__u16 n;	   /* 0..WDR_EGRESS_MAX_DEPTH */
 	__u8 private_bits; /* length of the narrowest private range around it, 0 for none */
 	__u8 zero;
@@ -57,6 +58,12 @@ struct wdr_egress_rec {
 };
 WDR_ABI_SIZE(wdr_egress_rec, 12);
 
+/* Records are kept in rows. An entry's first record opens a row; what is left of its last is zero. */
+struct wdr_egress_row {
+	struct wdr_egress_rec rec[WDR_EGRESS_ROW];
+};
+WDR_ABI_SIZE(wdr_egress_row, 96);
+
 /* The policy's remaining words. */
 struct wdr_egress_head {
 	__u8 def;     /* WDR_ACT_*: TCP and UDP that no rule matches */
@@ -66,29 +73,29 @@ struct wdr_egress_head {
 };
 WDR_ABI_SIZE(wdr_egress_head, 40);
 
-enum wdr_denial_kind {
-	WDR_DENIAL_SOCKET = 1, /* EPERM at a system call */
-	WDR_DENIAL_PACKET = 2, /* dropped or answered on the wire */
+enum wdr_deny_kind {
+	WDR_DENY_SOCKET = 1, /* EPERM at a system call */
+	WDR_DENY_PACKET = 2, /* dropped or answered on the wire */
 };
 
 /* Denials are counted, not listed: at most WDR_DENIALS_MAX different ones a job. */
 #define WDR_DENIALS_MAX 256
 
-struct wdr_denial_key {
+struct wdr_deny_key {
 	__u32 slot;
 	__u32 rule; /* WDR_EGRESS_NO_RULE unless reason is WDR_REASON_RULE */
 	__u8 addr[16];
 	__u16 port; /* host order, 0 where the protocol has none */
 	__u8 proto; /* IPPROTO_*, as it was on the wire */
 	__u8 reason;
-	__u8 kind; /* WDR_DENIAL_* */
+	__u8 kind; /* WDR_DENY_* */
 	__u8 zero[3];
 };
-WDR_ABI_SIZE(wdr_denial_key, 32);
+WDR_ABI_SIZE(wdr_deny_key, 32);
 
-struct wdr_denial {
+struct wdr_deny_val {
 	__u64 count;	/* attempts, or packets (each of a super-packet) */
 	__u64 first_ns; /* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
 	__u64 last_ns;
 };
-WDR_ABI_SIZE(wdr_denial, 24);
+WDR_ABI_SIZE(wdr_deny_val, 24);
