@@ -19,7 +19,6 @@ table() {
 	build  libelf-dev              for libbpf
 	build  zlib1g-dev              for libbpf
 	build  libjansson-dev          JSON
-	build  libseccomp-dev          system call filters
 	build  libcap-dev              capabilities
 	build  libsystemd-dev          event loop, D-Bus scopes, notify
 	build  libnl-route-3-dev       veth, addresses, routes
