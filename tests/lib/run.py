@@ -318,4 +318,5 @@ def main():
     return 1 if n["fail"] else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -20,7 +20,7 @@
 # programs. A test that stops before `end` has failed, since its plan is missing.
 
 T=wdr-$(basename "$0" .sh)
-T_LINK=w$(echo "$T" | cksum | cut -c 1-8)
+T_LINK=w$(echo "$T" | md5sum | cut -c 1-8)
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 WDR_BUILD=${WDR_BUILD:-$TOP/build/plain}
 PATH=$WDR_BUILD/bin:$PATH:/usr/sbin:/sbin

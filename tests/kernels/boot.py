@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""usage: boot.py SERIES: boot Debian's kernel of that series under emulation, with the tests in its
+root file system, and tell what they said, as TAP. See fetch.sh, root.sh and init.sh."""
+import os, pathlib, subprocess, sys, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import run
+
+BOOT_AND_TEST_S = 180
+QEMU = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+        "-smp", "2", "-m", "1536", "-nodefaults", "-no-user-config", "-display", "none",
+        "-serial", "stdio", "-no-reboot", "-net", "none"]
+APPEND = "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_cpu=on " \
+    "lsm=landlock,lockdown,yama,apparmor,bpf"
+
+
+def prepare(series):
+    """Kernel folder and root file system, or the end of the test."""
+    fetch = subprocess.run([HERE / "fetch.sh", series], stdout=subprocess.PIPE, text=True, check=False)
+    if fetch.returncode:
+        print(f"1..0 # SKIP {fetch.stdout.strip()}" if fetch.returncode == 77 else "1..1\nnot ok 1 - fetch")
+        sys.exit(fetch.returncode)
+    kernel = pathlib.Path(fetch.stdout.strip())
+    root = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / "root.cpio"
+    subprocess.run([HERE / "root.sh", kernel, root], check=True)
+    return kernel, root
+
+
+def boot(kernel, root):
+    """The lines of the console."""
+    argv = [*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", root, "-append", APPEND]
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=BOOT_AND_TEST_S, check=False)
+        out = done.stdout
+    except subprocess.TimeoutExpired as e:
+        out = e.stdout or b""
+    return out.decode(errors="replace").replace("\r", "").split("\n")
+
+
+def sections(lines):
+    """(test, its output, its exit status or None if it did not end), and whether all ended."""
+    found, complete = [], False
+    for line in (l.partition("WDR| ")[2] for l in lines if "WDR| " in l):
+        if line.startswith("= "):
+            found.append([line[2:], [], None])
+        elif line == "end":
+            complete = True
+        elif line.startswith(". ") and found and found[-1][2] is None:
+            found[-1][2] = int(line[2:])
+        elif found and found[-1][2] is None:
+            found[-1][1].append(line)
+        else:
+            print(line)
+    return found, complete
+
+
+def main():
+    series = sys.argv[1]
+    kernel, root = prepare(series)
+    print(f"# {(kernel / 'version').read_text().strip()}, root of {root.stat().st_size >> 20} MiB")
+    started = time.monotonic()
+    lines = boot(kernel, root)
+    print(f"# {time.monotonic() - started:.1f} s from power on to power off")
+    found, complete = sections(lines)
+    results = []
+    for name, output, status in found:
+        test = run.Test("kernels", [name], 0, False)
+        # A skip in the guest goes up as a skip: whether it may be is decided once, outside.
+        run.judge(test, 1 if status is None else status, "\n".join(output), [])
+        results += [(f"{name}: {case}", verdict, why) for case, verdict, why in test.results]
+        if test.count("fail"):
+            print(*(f"# {name}: {l}" for l in output if not l.startswith("ok ")), sep="\n")
+    if not complete or not found:
+        print(*("# " + l for l in lines[-40:]), sep="\n")
+        results.append((f"{series} runs all tests and powers off", "fail", ""))
+    for n, (case, verdict, why) in enumerate(results, 1):
+        tail = f" # SKIP {why}" if verdict == "skip" else f": {why}" if why else ""
+        print(f"{'not ' if verdict == 'fail' else ''}ok {n} - {case}{tail}")
+    print(f"1..{len(results)}")
+    return any(verdict == "fail" for _, verdict, _ in results)
+
+
+os.environ.pop("WDR_MUST_RUN", None)
+sys.exit(main())

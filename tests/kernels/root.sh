@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: root.sh KERNEL-FOLDER OUT: make the guest's root, an uncompressed cpio: busybox, our programs
+# and tests with their libraries, the tools that tests call, and the kernel's modules.
+# Nothing is compressed: that would cost more in an emulated processor than it saves.
+set -eu
+kernel=$1
+out=$2
+top=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+PATH=$PATH:/usr/sbin:/sbin
+
+# What tests call beside busybox's own; what is missing here is missing there.
+TOOLS="bash ip tc nft jq unshare nsenter setpriv prlimit strace python3 bpftool"
+# Modules that are loaded at boot, with what they need.
+MODULES="veth dummy sch_ingress cls_bpf act_bpf overlay nf_tables nft_masq nft_chain_nat nft_ct
+	nft_fib_ipv4 nft_fib_ipv6 nft_reject_inet nft_limit"
+
+for d in usr/bin usr/sbin usr/lib usr/lib64; do
+	mkdir -p "$root/$d"
+	if [ -L "/${d#usr/}" ]; then
+		ln -s "$d" "$root/${d#usr/}"
+	else
+		mkdir -p "$root/${d#usr/}"
+	fi
+done
+mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/run" "$root/etc" "$root/root" \
+	"$root/var/tmp" "$root/n" "$root/warder" "$root/mnt" "$root/home"
+
+# copy FILE...: to where it is here, links followed.
+copy() {
+	for f; do
+		dst=$root$(realpath "$(dirname "$f")")
+		mkdir -p "$dst"
+		cp -L "$f" "$dst/"
+	done
+}
+
+# What ldd says of many programs at once.
+libraries() {
+	ldd "$@" 2>/dev/null | sed -n 's,^.*[ \t]\(/[^ :]*\) (.*$,\1,p' | sort -u
+}
+
+copy /bin/busybox
+ln -s busybox "$root$(realpath /bin)/sh"
+programs=
+for tool in $TOOLS; do
+	path=$(command -v "$tool" || :)
+	[ "$tool" = python3 ] && path=$(realpath /usr/bin/python3)
+	[ -n "$path" ] || continue
+	copy "$path"
+	programs="$programs $path"
+done
+python=$(basename "$(realpath /usr/bin/python3)")
+ln -sf "$python" "$root/usr/bin/python3"
+(cd /usr/lib && find "$python" \( -name test -o -name idlelib -o -name lib2to3 -o -name 'config-*' \
+	-o -name pydoc_data -o -name ensurepip -o -name tkinter -o -name turtledemo -o -name sqlite3 \
+	-o -name '*.opt-*.pyc' \) -prune -o -type f -print | cpio -pdm --quiet "$root/usr/lib")
+
+cd "$top"
+find tests/lib tests/kernels/guest tests/integration tests/e2e tests/bpf policies \
+	build/plain/bin build/plain/tests/bpf build/plain/tests/helpers -type f \
+	! -name '*.[cdo]' 2>/dev/null | cpio -pdm --quiet "$root/warder"
+# shellcheck disable=SC2046,SC2086
+copy $(libraries $programs $(find build/plain/bin build/plain/tests -type f -perm -1 2>/dev/null) \
+	$(find /usr/lib/"$python"/lib-dynload -name '_ctypes.*' -o -name '_json.*' 2>/dev/null))
+copy /usr/lib/locale/C.utf8/LC_CTYPE 2>/dev/null || :
+
+version=$(cat "$kernel/version")
+for m in $MODULES; do
+	modprobe -d "$kernel" -S "$version" --show-depends "$m" 2>/dev/null || :
+done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' >"$root/modules.list"
+mkdir "$root/modules"
+while read -r ko; do
+	name=$(basename "$ko" | sed 's/\.ko.*//').ko
+	case $ko in
+	*.xz) xz -dc "$ko" ;;
+	*.zst) zstd -qdc "$ko" ;;
+	*) cat "$ko" ;;
+	esac >"$root/modules/$name"
+	echo "$name"
+done <"$root/modules.list" >"$root/modules/order"
+rm "$root/modules.list"
+
+cp tests/kernels/init.sh "$root/init"
+chmod 755 "$root/init"
+printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$root/etc/passwd"
+printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
+(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out"
