@@ -63,11 +63,6 @@ static int read_outside(void)
 	return try_open(at("out/file"), O_RDONLY);
 }
 
-static int list_outside(void)
-{
-	return try_open(at("out"), O_RDONLY | O_DIRECTORY);
-}
-
 static int write_readonly(void)
 {
 	return try_open(at("ro/file"), O_WRONLY);
@@ -192,7 +187,6 @@ static const struct attempt {
 	{ "read ro", read_allowed, 0, 0, 0 },
 	{ "read a file with a rule of its own", read_single_file, 0, 0, 0 },
 	{ "read outside", read_outside, 1, EACCES, 0 },
-	{ "list outside", list_outside, 1, EACCES, 0 },
 	{ "execute outside", execute_outside, 1, EACCES, ENOEXEC },
 	{ "execute ro", execute_allowed, 0, 0, ENOEXEC },
 	{ "write ro", write_readonly, 1, EACCES, 0 },
