@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct wdr_policy;
+#include "base/wdr_id.h"
 
-#define WDR_JOB_ID_MAX 24 /* "j-" and 10 characters of base32 today */
+struct wdr_policy;
 
 /* A folder shown read-only below /sys/fs/cgroup; the descriptor stays its owner's. */
 struct wdr_spec_view {
@@ -20,7 +20,7 @@ struct wdr_spec_view {
 #define WDR_SPEC_MAX_ENTER 4
 
 struct wdr_spec {
-	char id[WDR_JOB_ID_MAX];
+	char id[WDR_JOB_ID_SIZE];
 	const struct wdr_policy *policy;
 	char *const *argv; /* NULL-terminated, argv[0] is the program */
 	char *const *envp; /* NULL-terminated, exactly what the job gets */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One job from its policy to its result: the steps of its start, what watches it while it runs,
+ * and the same steps undone. A job lives in the caller's event loop and tells it once when it is
+ * over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/wdr_err.h"
+#include "base/wdr_event.h"
+#include "model/backend.h"
+#include "model/result.h"
+#include "policy/policy.h"
+
+struct wdr_job;
+
+struct wdr_job_opts {
+	const struct wdr_policy *policy; /* effective; must outlive the job */
+	const struct wdr_backend_ops *backend;
+	char *const *argv; /* must outlive the job */
+	const char *label; /* or NULL */
+	uint64_t disabled; /* WDR_PROT_BIT()s that the operator turned off */
+	bool allow_degraded;
+	bool capture; /* keep both outputs for the result */
+	bool tty;
+	int in_fd, out_fd, err_fd; /* where the job's stdio comes from and goes to; -1: nowhere */
+	uint64_t begun_ns;	   /* CLOCK_MONOTONIC at the caller's start, for usage.start_ns */
+	char *args_area;	   /* spec.h */
+	size_t args_area_len;
+	void (*on_done)(struct wdr_job *job, void *userdata);
+	void *userdata;
+};
+
+/*
+ * Sweep what dead supervisors left, then start a job. On success it is running or about to say why
+ * it can't, and on_done comes from @event. On failure (a missing protection, a resource that is not
+ * to be had) nothing of it is left. *ret is the caller's.
+ */
+int wdr_job_start(sd_event *event, const struct wdr_job_opts *o, struct wdr_job **ret,
+		  struct wdr_err *err) wdr_must_check;
+/* Kills, waits and cleans up if it is not over. */
+void wdr_job_freep(struct wdr_job **j);
+
+/* What came of it; complete once on_done was called. Stays the job's. */
+const struct wdr_result *wdr_job_result(const struct wdr_job *j);
+
+/* Pass @signo on to the main process. */
+void wdr_job_signal(struct wdr_job *j, int signo);
+/*
+ * A user wants it to end: @signo is passed on, and what is still there a moment later is killed; at
+ * the second call, at once. The reason is `killed`, whatever the job makes of it.
+ */
+void wdr_job_stop(struct wdr_job *j, int signo);
+/* The size of its terminal, in rows and columns. Ignored without one. */
+void wdr_job_resize(struct wdr_job *j, unsigned short rows, unsigned short cols);
+
+/* Remove what dead supervisors left. Returns how many jobs that was; errors are logged. */
+int wdr_job_sweep(void);
+
+/* CLOCK_MONOTONIC, for begun_ns. */
+uint64_t wdr_job_now_ns(void);
+
+#define wdr_job_ wdr_cleanup(wdr_job_freep)

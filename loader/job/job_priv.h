@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's inside, shared by the files of this folder. */
+#pragma once
+
+#include "cgroup/cgroup.h"
+#include "job/job.h"
+#include "job/pump.h"
+#include "state/state.h"
+
+struct wdr_job {
+	struct wdr_job_opts o;
+	sd_event *event;
+	struct wdr_spec spec;
+	struct wdr_result result;
+	char **argv, **envp; /* copies: pid 1 wipes the caller's command line */
+
+	unsigned int n_done; /* steps done, to be undone */
+	struct wdr_state *state;
+	struct wdr_record *record;
+	int uid_fd;
+	struct wdr_cgroup_tree *tree;
+	struct wdr_cgroup *cg;
+	struct wdr_backend_job *b;
+	int job_stdio[3]; /* the job's ends, until it has them */
+	int our_stdio[3]; /* ours; taken over by the pumps */
+
+	struct wdr_pump *in, *out, *err; /* out alone for a tty job */
+	int tty_fd;			 /* the pty's master, once it has come */
+	unsigned short rows, cols;
+
+	sd_event_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src, *done_src;
+	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
+	uint64_t oom_before; /* counter at the start */
+	bool decided;	     /* result.exit is final */
+	bool stopping;
+	bool have_status;
+	int status; /* the main process's, from wait4 */
+	bool dead;  /* nothing of the job is alive */
+	bool done;
+};
+
+/* The first verdict counts. Fills result.exit. */
+void wdr_job_decide(struct wdr_job *j, enum wdr_exit_reason reason, uint64_t limit, uint64_t value,
+		    const char *what);
+/* The same for a failure of ours, @status being the exit status. */
+void wdr_job_decide_error(struct wdr_job *j, int status, const struct wdr_err *err);
+/* SIGKILL to all of it. */
+void wdr_job_kill(struct wdr_job *j);
+
+/* What the policy asks for that can't be had: refused, or waived and recorded. */
+int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
+
+/* Sweep with what is already open; returns how many jobs. */
+int wdr_job_sweep_with(struct wdr_state *state, struct wdr_cgroup_tree *tree) wdr_must_check;
+
+/* The job's environment. */
+int wdr_job_make_env(struct wdr_job *j) wdr_must_check;
+int wdr_job_copy_argv(struct wdr_job *j) wdr_must_check;
+void wdr_job_free_words(struct wdr_job *j);
+
+/* Sources for messages, death, limits. */
+int wdr_job_watch(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
+void wdr_job_unwatch(struct wdr_job *j);
+/* After the last output byte, or its loss: the job is over. */
+void wdr_job_maybe_done(struct wdr_job *j);
+
+/* Undo the steps that were done, last first. */
+void wdr_job_undo(struct wdr_job *j);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before anything is made: which protections does this policy ask for, and which of them can't be
+ * had? One that is missing is a refusal, or with --allow-degraded a line in the result.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/wdr_log.h"
+#include "job/job_priv.h"
+#include "native/landlock.h"
+
+static bool always(const struct wdr_policy *p)
+{
+	(void)p;
+	return true;
+}
+
+static bool own_net(const struct wdr_policy *p)
+{
+	return p->net.mode != WDR_NET_HOST;
+}
+
+static bool has_mounts(const struct wdr_policy *p)
+{
+	return p->fs.n_mounts > 0 || p->fs.root;
+}
+
+static bool limits_memory(const struct wdr_policy *p)
+{
+	return p->limits.memory_bytes != WDR_UNLIMITED;
+}
+
+static bool limits_swap(const struct wdr_policy *p)
+{
+	return limits_memory(p) && p->limits.swap_bytes != WDR_UNLIMITED;
+}
+
+static bool limits_pids(const struct wdr_policy *p)
+{
+	return p->limits.pids != WDR_UNLIMITED;
+}
+
+static bool limits_cpus(const struct wdr_policy *p)
+{
+	return p->limits.cpus > 0;
+}
+
+static bool limits_cpu(const struct wdr_policy *p)
+{
+	return p->limits.cpu_ns != WDR_UNLIMITED;
+}
+
+static bool limits_disk(const struct wdr_policy *p)
+{
+	return p->limits.disk_bytes != WDR_UNLIMITED;
+}
+
+static bool filters_egress(const struct wdr_policy *p)
+{
+	return p->net.mode != WDR_NET_NONE;
+}
+
+static bool counts_syscalls(const struct wdr_policy *p)
+{
+	return p->syscalls.count;
+}
+
+static bool detects_cpu(const struct wdr_policy *p)
+{
+	return p->detect.cpu_action != WDR_DETECT_OFF;
+}
+
+static bool detects_mining(const struct wdr_policy *p)
+{
+	return p->detect.mining_action != WDR_DETECT_OFF;
+}
+
+static const struct {
+	enum wdr_protection protection;
+	bool (*asked)(const struct wdr_policy *p);
+} asks[] = {
+	{ WDR_PROT_USER_NS, always },
+	{ WDR_PROT_MOUNT_NS, always },
+	{ WDR_PROT_PID_NS, always },
+	{ WDR_PROT_NET_NS, own_net },
+	{ WDR_PROT_IPC_NS, always },
+	{ WDR_PROT_UTS_NS, always },
+	{ WDR_PROT_CGROUP_NS, always },
+	{ WDR_PROT_TIME_NS, always },
+	{ WDR_PROT_HOST_UID, always },
+	{ WDR_PROT_IDMAP, has_mounts },
+	{ WDR_PROT_PIVOT_ROOT, always },
+	{ WDR_PROT_MASKED_PATHS, always },
+	{ WDR_PROT_NO_NEW_PRIVS, always },
+	{ WDR_PROT_CAPABILITIES, always },
+	{ WDR_PROT_SECCOMP, always },
+	{ WDR_PROT_LANDLOCK, always },
+	{ WDR_PROT_RLIMITS, always },
+	{ WDR_PROT_KEYRING, always },
+	{ WDR_PROT_CGROUP_ENTRY, always },
+	{ WDR_PROT_CGROUP_KILL, always },
+	{ WDR_PROT_MEMORY_LIMIT, limits_memory },
+	{ WDR_PROT_SWAP_LIMIT, limits_swap },
+	{ WDR_PROT_PIDS_LIMIT, limits_pids },
+	{ WDR_PROT_CPU_LIMIT, limits_cpus },
+	{ WDR_PROT_OOM_EVENTS, limits_memory },
+	{ WDR_PROT_CPU_BUDGET, limits_cpu },
+	{ WDR_PROT_DISK_LIMIT, limits_disk },
+	{ WDR_PROT_EGRESS_SOCKET, filters_egress },
+	{ WDR_PROT_EGRESS_PACKET, filters_egress },
+	{ WDR_PROT_SYSCALL_COUNT, counts_syscalls },
+	{ WDR_PROT_DETECT_CPU, detects_cpu },
+	{ WDR_PROT_DETECT_MINING, detects_mining },
+};
+
+/* Those that hang on a cgroup of the job's own. */
+#define ON_CGROUP                                                                   \
+	(WDR_PROT_BIT(WDR_PROT_CGROUP_ENTRY) | WDR_PROT_BIT(WDR_PROT_CGROUP_KILL) | \
+	 WDR_PROT_BIT(WDR_PROT_MEMORY_LIMIT) | WDR_PROT_BIT(WDR_PROT_SWAP_LIMIT) |  \
+	 WDR_PROT_BIT(WDR_PROT_PIDS_LIMIT) | WDR_PROT_BIT(WDR_PROT_CPU_LIMIT) |     \
+	 WDR_PROT_BIT(WDR_PROT_OOM_EVENTS) | WDR_PROT_BIT(WDR_PROT_CPU_BUDGET))
+
+/* Those whose kernel programs this build does not carry. */
+#define NOT_BUILT                                                                      \
+	(WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET) | \
+	 WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_DETECT_CPU) |    \
+	 WDR_PROT_BIT(WDR_PROT_DETECT_MINING))
+
+struct lack {
+	uint64_t missing;
+	char why[_WDR_PROT_MAX][160];
+};
+
+static void lack(struct lack *l, uint64_t which, const char *why)
+{
+	for (int p = 0; p < _WDR_PROT_MAX; p++) {
+		if (!(which & WDR_PROT_BIT(p)) || (l->missing & WDR_PROT_BIT(p)))
+			continue;
+		l->missing |= WDR_PROT_BIT(p);
+		(void)snprintf(l->why[p], sizeof(l->why[p]), "%s", why);
+	}
+}
+
+/* Everything but what only the start itself can find out: there each step names its failure. */
+static void find_lacks(struct wdr_job *j, struct lack *l)
+{
+	struct wdr_err err = { 0 };
+	int r;
+
+	lack(l, j->o.disabled, "turned off by WARDER_DISABLE");
+	lack(l, NOT_BUILT, "this build has no kernel program for it");
+	if (!j->spec.privileged)
+		lack(l, WDR_PROT_BIT(WDR_PROT_HOST_UID), "only root can give a job its own uid");
+	if (wdr_landlock_abi() < 0)
+		lack(l, WDR_PROT_BIT(WDR_PROT_LANDLOCK), "this kernel has no Landlock");
+	r = wdr_cgroup_tree_new(NULL, &j->tree, &err);
+	if (r < 0) {
+		(void)wdr_err_wrap(&err, r, "cgroups");
+		lack(l, ON_CGROUP, err.msg);
+	}
+}
+
+static int refuse(const struct lack *l, uint64_t missing, struct wdr_err *err)
+{
+	char names[128];
+	int first = 0;
+
+	while (!(missing & WDR_PROT_BIT(first)))
+		first++;
+	return wdr_err_set(err, -EOPNOTSUPP,
+			   "missing protection %s: %.100s; --allow-degraded runs without",
+			   wdr_protection_list(missing, names, sizeof(names)), l->why[first]);
+}
+
+int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
+{
+	const uint64_t need_nnp = WDR_PROT_BIT(WDR_PROT_SECCOMP) | WDR_PROT_BIT(WDR_PROT_LANDLOCK);
+	struct lack l = { 0 };
+	uint64_t asked = 0;
+	uint64_t missing;
+
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		if (asks[i].asked(j->o.policy))
+			asked |= WDR_PROT_BIT(asks[i].protection);
+	}
+	find_lacks(j, &l);
+	missing = asked & l.missing;
+	if (missing && !j->o.allow_degraded)
+		return refuse(&l, missing, err);
+	if ((l.missing & WDR_PROT_BIT(WDR_PROT_NO_NEW_PRIVS)) && (need_nnp & ~l.missing))
+		return wdr_err_set(err, -EINVAL,
+				   "seccomp and landlock need no_new_privs: turn them off, too");
+	j->spec.waived = l.missing;
+	j->result.prot_missing = missing;
+	j->result.prot_on = asked & ~missing;
+	return 0;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/wdr_io.h"
+
+#define BUF_BYTES    65536 /* a pipe's default size: pipe(7) */
+#define SPLICE_BYTES (1 << 20)
+/* Moves in one callback, so that a flood on one stream starves neither timers nor the other. */
+#define MAX_MOVES 16
+/* A pipe that polls writable takes this much without blocking: PIPE_BUF, pipe(7). */
+#define SHARED_WRITE_BYTES 4096
+
+enum way {
+	WAY_SPLICE,
+	WAY_COPY
+};
+
+struct wdr_pump {
+	struct wdr_pump_opts o;
+	sd_event_source *src, *dst; /* NULL: that file can't be polled and is always ready */
+	sd_event_source *again;	    /* for a source that can't be polled */
+	enum way way;
+	int capture_fd;
+	uint64_t bytes, kept;
+	char *buf; /* allocated with the first copy */
+	size_t n_buf, buf_off;
+	size_t max_write;
+	bool dst_is_socket;
+	bool draining, ended, limit_told, at_end;
+	int error;
+};
+
+int wdr_pump_private(int fd, int access_mode)
+{
+	char path[32];
+	struct stat st;
+	int own = -1;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		own = open(path, access_mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+void wdr_pump_stop(struct wdr_pump *p)
+{
+	p->ended = true;
+	wdr_source_putp(&p->src);
+	wdr_source_putp(&p->dst);
+	wdr_source_putp(&p->again);
+	wdr_closep(&p->o.src_fd);
+	wdr_closep(&p->o.dst_fd);
+	wdr_freep(&p->buf);
+}
+
+void wdr_pump_freep(struct wdr_pump **pp)
+{
+	if (!*pp)
+		return;
+	wdr_pump_stop(*pp);
+	wdr_closep(&(*pp)->capture_fd);
+	wdr_freep(pp);
+}
+
+static void end(struct wdr_pump *p)
+{
+	if (p->ended)
+		return;
+	wdr_pump_stop(p);
+	p->o.on_end(p, p->o.userdata);
+}
+
+static void wait_for_src(struct wdr_pump *p)
+{
+	if (p->dst)
+		(void)sd_event_source_set_enabled(p->dst, SD_EVENT_OFF);
+	if (p->src)
+		(void)sd_event_source_set_enabled(p->src, SD_EVENT_ON);
+	else if (p->again)
+		(void)sd_event_source_set_enabled(p->again, SD_EVENT_ONESHOT);
+}
+
+static void wait_for_dst(struct wdr_pump *p)
+{
+	if (!p->dst)
+		return;
+	if (p->src)
+		(void)sd_event_source_set_enabled(p->src, SD_EVENT_OFF);
+	(void)sd_event_source_set_enabled(p->dst, SD_EVENT_ON);
+}
+
+static uint64_t room(const struct wdr_pump *p)
+{
+	return p->kept < p->o.limit ? p->o.limit - p->kept : 0;
+}
+
+/* The reader is gone or broken. The job's next write must fail as it would without us: SIGPIPE. */
+static void lose_dst(struct wdr_pump *p, int e)
+{
+	if (e != -EPIPE && e != -ECONNRESET)
+		p->error = e;
+	end(p);
+}
+
+/* Returns 1: go on; 0: wait (sources are set) or ended. */
+static int after_read(struct wdr_pump *p, ssize_t n)
+{
+	if (n > 0)
+		return 1;
+	if (n < 0 && errno == EINTR)
+		return 1;
+	if (n < 0 && errno == EAGAIN && !p->draining) {
+		wait_for_src(p);
+		return 0;
+	}
+	/* End of file; EIO is how a pty says it (tty_io.c); when draining, empty is the end. */
+	p->at_end = true;
+	return -1;
+}
+
+static int flush(struct wdr_pump *p)
+{
+	while (p->buf_off < p->n_buf) {
+		size_t n = p->n_buf - p->buf_off;
+		ssize_t w;
+
+		if (n > p->max_write)
+			n = p->max_write;
+		w = p->dst_is_socket ?
+			    send(p->o.dst_fd, p->buf + p->buf_off, n, MSG_DONTWAIT | MSG_NOSIGNAL) :
+			    write(p->o.dst_fd, p->buf + p->buf_off, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0 && errno == EAGAIN) {
+			wait_for_dst(p);
+			return 0;
+		}
+		if (w < 0) {
+			lose_dst(p, -errno);
+			return 0;
+		}
+		p->buf_off += (size_t)w;
+		if (p->max_write < BUF_BYTES && p->buf_off < p->n_buf) {
+			wait_for_dst(p);
+			return 0;
+		}
+	}
+	p->n_buf = p->buf_off = 0;
+	return 1;
+}
+
+static void tell_limit(struct wdr_pump *p)
+{
+	if (p->limit_told)
+		return;
+	p->limit_told = true;
+	p->o.on_limit(p, p->o.userdata);
+}
+
+/* One buffer: read, keep, pass on. */
+static int move_copy(struct wdr_pump *p)
+{
+	uint64_t left = room(p);
+	size_t pass;
+	ssize_t n;
+	int r;
+
+	r = p->o.dst_fd >= 0 ? flush(p) : 1;
+	if (r <= 0)
+		return r;
+	if (!p->buf)
+		p->buf = malloc(BUF_BYTES);
+	if (!p->buf) {
+		lose_dst(p, -ENOMEM);
+		return 0;
+	}
+	n = read(p->o.src_fd, p->buf, BUF_BYTES);
+	r = after_read(p, n);
+	if (r <= 0 || n <= 0)
+		return r;
+	p->bytes += (uint64_t)n;
+	pass = (uint64_t)n > left ? (size_t)left : (size_t)n;
+	p->kept += pass;
+	if (p->capture_fd >= 0 && pass > 0) {
+		r = wdr_write_all(p->capture_fd, p->buf, pass);
+		if (r < 0) {
+			lose_dst(p, r);
+			return 0;
+		}
+	}
+	if (p->o.dst_fd >= 0)
+		p->n_buf = pass;
+	if (pass < (size_t)n)
+		tell_limit(p);
+	return 1;
+}
+
+static int move_splice(struct wdr_pump *p)
+{
+	uint64_t left = room(p);
+	int in_pipe = 0;
+	ssize_t n;
+
+	if (left == 0) {
+		p->way = WAY_COPY;
+		return 1;
+	}
+	n = splice(p->o.src_fd, NULL, p->o.dst_fd, NULL, left < SPLICE_BYTES ? left : SPLICE_BYTES,
+		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (n > 0) {
+		p->bytes += (uint64_t)n;
+		p->kept += (uint64_t)n;
+		return 1;
+	}
+	if (n < 0 && errno == EINVAL) { /* a terminal, an O_APPEND file: splice(2) */
+		p->way = WAY_COPY;
+		return 1;
+	}
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		lose_dst(p, -errno);
+		return 0;
+	}
+	/* Which side was not ready: the pipe itself says whether it has anything. */
+	if (n < 0 && errno == EAGAIN && ioctl(p->o.src_fd, FIONREAD, &in_pipe) == 0 &&
+	    in_pipe > 0) {
+		if (!p->dst)
+			p->way = WAY_COPY;
+		wait_for_dst(p);
+		return p->dst ? 0 : 1;
+	}
+	return after_read(p, n);
+}
+
+static void finish(struct wdr_pump *p)
+{
+	char c = (char)p->o.end_byte;
+
+	if (p->o.dst_fd >= 0 && p->n_buf > 0 && flush(p) <= 0)
+		return;
+	if (p->o.end_byte >= 0 && p->o.dst_fd >= 0)
+		(void)!write(p->o.dst_fd, &c, 1);
+	end(p);
+}
+
+static void run(struct wdr_pump *p)
+{
+	int r = 1;
+
+	for (int i = 0; i < MAX_MOVES && r > 0 && !p->ended && !p->at_end; i++)
+		r = p->way == WAY_SPLICE ? move_splice(p) : move_copy(p);
+	if (p->ended)
+		return;
+	if (p->at_end)
+		finish(p);
+	else if (r > 0)
+		wait_for_src(p);
+}
+
+static int on_io(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	(void)s;
+	(void)fd;
+	(void)revents;
+	run(userdata);
+	return 0;
+}
+
+static int on_again(sd_event_source *s, void *userdata)
+{
+	(void)s;
+	run(userdata);
+	return 0;
+}
+
+/* A file that epoll refuses (EPERM) is always ready: a regular file, /dev/null. */
+static int add_source(sd_event *event, int fd, uint32_t events, struct wdr_pump *p,
+		      sd_event_source **ret)
+{
+	int r = fd < 0 ? -EPERM : sd_event_add_io(event, ret, fd, events, on_io, p);
+
+	return r == -EPERM ? 0 : r;
+}
+
+static int start(sd_event *event, struct wdr_pump *p)
+{
+	struct stat st;
+	int r;
+
+	p->max_write = BUF_BYTES;
+	if (p->o.dst_fd >= 0 && fstat(p->o.dst_fd, &st) == 0) {
+		p->dst_is_socket = S_ISSOCK(st.st_mode);
+		if (!p->dst_is_socket && !S_ISREG(st.st_mode) &&
+		    !(fcntl(p->o.dst_fd, F_GETFL) & O_NONBLOCK))
+			p->max_write = SHARED_WRITE_BYTES;
+	}
+	if (p->o.capture) {
+		p->capture_fd = memfd_create(p->o.name, MFD_CLOEXEC);
+		if (p->capture_fd < 0)
+			return -errno;
+	}
+	p->way = p->o.from_job && p->o.dst_fd >= 0 && !p->o.capture ? WAY_SPLICE : WAY_COPY;
+	r = add_source(event, p->o.src_fd, EPOLLIN, p, &p->src);
+	if (r >= 0)
+		r = add_source(event, p->o.dst_fd, EPOLLOUT, p, &p->dst);
+	if (r >= 0 && !p->src) {
+		r = sd_event_add_defer(event, &p->again, on_again, p);
+		if (r >= 0)
+			r = sd_event_source_set_enabled(p->again, SD_EVENT_ONESHOT);
+	}
+	if (r >= 0 && p->dst)
+		r = sd_event_source_set_enabled(p->dst, SD_EVENT_OFF);
+	return r;
+}
+
+int wdr_pump_new(sd_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
+		 struct wdr_err *err)
+{
+	wdr_close_ int src = o->src_fd;
+	wdr_close_ int dst = o->dst_fd;
+	wdr_pump_ struct wdr_pump *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *o;
+	p->o.src_fd = WDR_TAKE_FD(src);
+	p->o.dst_fd = WDR_TAKE_FD(dst);
+	p->capture_fd = -1;
+	r = start(event, p);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "relay %s", o->name);
+	*ret = WDR_TAKE_PTR(p);
+	return 0;
+}
+
+void wdr_pump_drain(struct wdr_pump *p)
+{
+	if (p->ended)
+		return;
+	p->draining = true;
+	run(p);
+}
+
+bool wdr_pump_ended(const struct wdr_pump *p)
+{
+	return p->ended;
+}
+
+int wdr_pump_error(const struct wdr_pump *p)
+{
+	return p->error;
+}
+
+const char *wdr_pump_name(const struct wdr_pump *p)
+{
+	return p->o.name;
+}
+
+uint64_t wdr_pump_bytes(const struct wdr_pump *p)
+{
+	return p->bytes;
+}
+
+int wdr_pump_take_capture(struct wdr_pump *p)
+{
+	return WDR_TAKE_FD(p->capture_fd);
+}
+
+uint64_t wdr_pump_kept(const struct wdr_pump *p)
+{
+	return p->kept;
+}

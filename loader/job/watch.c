@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is listened to while a job runs, and what each of it decides. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/wdr_log.h"
+#include "job/job_priv.h"
+
+#define NS_PER_US 1000ULL
+/* Two checks of 2 ms and the kill stay below 10 ms of CPU on each core past the budget. */
+#define CPU_CHECK_MIN_NS 2000000ULL
+#define CPU_CHECK_MAX_NS 1000000000ULL
+/* What a program gets to end by itself after Ctrl-C, before it is killed. */
+#define GRACE_NS	    500000000ULL
+#define END_OF_TRANSMISSION 4 /* Ctrl-D */
+
+static void set_timer(struct wdr_job *j, sd_event_source **s, uint64_t at_ns,
+		      sd_event_time_handler_t fn)
+{
+	int r;
+
+	if (*s) {
+		r = sd_event_source_set_time(*s, at_ns / NS_PER_US);
+		if (r >= 0)
+			r = sd_event_source_set_enabled(*s, SD_EVENT_ONESHOT);
+	} else {
+		r = sd_event_add_time(j->event, s, CLOCK_MONOTONIC, at_ns / NS_PER_US,
+				      WDR_EVENT_ACCURACY_US, fn, j);
+	}
+	/* A limit without its clock is no limit. */
+	if (r < 0) {
+		struct wdr_err err = { 0 };
+
+		(void)wdr_err_wrap(&err, r, "timer");
+		wdr_job_decide_error(j, 125, &err);
+		wdr_job_kill(j);
+	}
+}
+
+static int on_wall(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct wdr_job *j = userdata;
+
+	(void)s;
+	(void)usec;
+	wdr_job_decide(j, WDR_EXIT_TIMEOUT, j->o.policy->limits.wall_ns, 0, NULL);
+	wdr_job_kill(j);
+	return 0;
+}
+
+static int on_cpu(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct wdr_job *j = userdata;
+	uint64_t limit = j->o.policy->limits.cpu_ns;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t used = 0;
+	uint64_t next;
+
+	(void)s;
+	(void)usec;
+	if (wdr_cgroup_cpu_ns(j->cg, &used) < 0 || used >= limit) {
+		wdr_job_decide(j, WDR_EXIT_CPU_BUDGET, limit, used, NULL);
+		wdr_job_kill(j);
+		return 0;
+	}
+	/* It can't be used up before all cores together have had the time for it. */
+	next = (limit - used) / (uint64_t)(cores > 0 ? cores : 1);
+	if (next < CPU_CHECK_MIN_NS)
+		next = CPU_CHECK_MIN_NS;
+	if (next > CPU_CHECK_MAX_NS)
+		next = CPU_CHECK_MAX_NS;
+	set_timer(j, &j->cpu_src, wdr_job_now_ns() + next, on_cpu);
+	return 0;
+}
+
+/* The counter decides, not the event: on v1 the eventfd also fires when the cgroup goes. */
+static bool was_oom(struct wdr_job *j)
+{
+	struct wdr_cgroup_usage u;
+
+	if (!j->cg || wdr_cgroup_usage(j->cg, &u) < 0 || u.oom_kills <= j->oom_before)
+		return false;
+	wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes,
+		       u.oom_kills - j->oom_before, NULL);
+	return true;
+}
+
+static int on_oom(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct wdr_job *j = userdata;
+
+	(void)s;
+	(void)fd;
+	(void)revents;
+	wdr_cgroup_oom_ack(j->cg);
+	if (was_oom(j))
+		wdr_job_kill(j);
+	return 0;
+}
+
+static void on_limit(struct wdr_pump *p, void *userdata)
+{
+	struct wdr_job *j = userdata;
+	const struct wdr_limits *l = &j->o.policy->limits;
+
+	if (l->on_output == WDR_ON_OUTPUT_TRUNCATE)
+		return;
+	wdr_job_decide(j, WDR_EXIT_OUTPUT_LIMIT, p == j->err ? l->stderr_bytes : l->stdout_bytes, 0,
+		       wdr_pump_name(p));
+	wdr_job_kill(j);
+}
+
+static void on_end(struct wdr_pump *p, void *userdata)
+{
+	struct wdr_job *j = userdata;
+	struct wdr_err err = { 0 };
+
+	if (p != j->in && wdr_pump_error(p) < 0) {
+		(void)wdr_err_wrap(&err, wdr_pump_error(p), "write %s", wdr_pump_name(p));
+		wdr_job_decide_error(j, 125, &err);
+		wdr_job_kill(j);
+	}
+	wdr_job_maybe_done(j);
+}
+
+static int add_pump(struct wdr_job *j, const char *name, int src, int dst, struct wdr_pump **ret,
+		    struct wdr_err *err)
+{
+	const struct wdr_limits *l = &j->o.policy->limits;
+	bool in = ret == &j->in;
+	struct wdr_pump_opts o = {
+		.name = name,
+		.src_fd = src,
+		.dst_fd = dst,
+		.from_job = !in,
+		.capture = !in && j->o.capture,
+		.limit = in		? UINT64_MAX :
+			 ret == &j->err ? l->stderr_bytes :
+					  l->stdout_bytes,
+		.end_byte = in && j->o.tty ? END_OF_TRANSMISSION : -1,
+		.on_limit = on_limit,
+		.on_end = on_end,
+		.userdata = j,
+	};
+
+	return wdr_pump_new(j->event, &o, ret, err);
+}
+
+static int add_pumps(struct wdr_job *j, struct wdr_err *err)
+{
+	int out = wdr_pump_private(j->o.out_fd, O_WRONLY);
+	int r;
+
+	if (j->o.tty) {
+		int in = wdr_pump_private(j->o.in_fd, O_RDONLY);
+		int master = fcntl(j->tty_fd, F_DUPFD_CLOEXEC, 3);
+
+		r = add_pump(j, "stdout", master, out, &j->out, err);
+		if (r == 0)
+			r = add_pump(j, "stdin", in, fcntl(j->tty_fd, F_DUPFD_CLOEXEC, 3), &j->in,
+				     err);
+		return r;
+	}
+	r = add_pump(j, "stdout", WDR_TAKE_FD(j->our_stdio[1]), out, &j->out, err);
+	if (r == 0)
+		r = add_pump(j, "stderr", WDR_TAKE_FD(j->our_stdio[2]),
+			     wdr_pump_private(j->o.err_fd, O_WRONLY), &j->err, err);
+	if (r == 0 && j->our_stdio[0] >= 0)
+		r = add_pump(j, "stdin", wdr_pump_private(j->o.in_fd, O_RDONLY),
+			     WDR_TAKE_FD(j->our_stdio[0]), &j->in, err);
+	return r;
+}
+
+static void on_running(struct wdr_job *j, int tty_fd)
+{
+	const struct wdr_limits *l = &j->o.policy->limits;
+	struct wdr_err err = { 0 };
+
+	j->running_ns = wdr_job_now_ns();
+	j->result.usage.start_ns = j->running_ns - j->o.begun_ns;
+	if (l->wall_ns != WDR_UNLIMITED)
+		set_timer(j, &j->wall_src, j->running_ns + l->wall_ns, on_wall);
+	if (l->cpu_ns != WDR_UNLIMITED && j->cg)
+		(void)on_cpu(NULL, 0, j);
+	if (tty_fd < 0)
+		return;
+	j->tty_fd = tty_fd;
+	(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
+	wdr_job_resize(j, j->rows, j->cols);
+	if (add_pumps(j, &err) < 0) {
+		wdr_job_decide_error(j, 125, &err);
+		wdr_job_kill(j);
+	}
+}
+
+static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
+			 const struct wdr_err *err)
+{
+	switch (m->event) {
+	case WDR_BACKEND_RUNNING:
+		on_running(j, m->tty_fd);
+		break;
+	case WDR_BACKEND_FAILED:
+		wdr_job_decide_error(j, m->exit_code, err);
+		wdr_job_kill(j);
+		break;
+	case WDR_BACKEND_EXITED:
+		j->have_status = true;
+		j->status = m->status;
+		if (j->running_ns)
+			j->result.usage.wall_ns = wdr_job_now_ns() - j->running_ns;
+		wdr_job_kill(j);
+		break;
+	case WDR_BACKEND_NOTHING:
+		break;
+	}
+}
+
+static void take_messages(struct wdr_job *j)
+{
+	struct wdr_backend_msg m;
+	int r;
+
+	do {
+		struct wdr_err err = { 0 };
+
+		r = j->o.backend->receive(j->b, &m, &err);
+		if (r == 0)
+			take_message(j, &m, &err);
+	} while (r == 0);
+	if (r != -EAGAIN)
+		wdr_source_putp(&j->msg_src);
+}
+
+static int on_message(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	(void)s;
+	(void)fd;
+	(void)revents;
+	take_messages(userdata);
+	return 0;
+}
+
+/* Pid 1 is gone, and so is its pid namespace: what the pipes hold now is the last of it. */
+static int on_dead(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct wdr_job *j = userdata;
+
+	(void)s;
+	(void)fd;
+	(void)revents;
+	take_messages(j);
+	j->dead = true;
+	wdr_source_putp(&j->pidfd_src);
+	wdr_source_putp(&j->wall_src);
+	wdr_source_putp(&j->cpu_src);
+	wdr_source_putp(&j->grace_src);
+	if (j->running_ns && !j->result.usage.wall_ns)
+		j->result.usage.wall_ns = wdr_job_now_ns() - j->running_ns;
+	wdr_pump_freep(&j->in);
+	if (j->out)
+		wdr_pump_drain(j->out);
+	if (j->err)
+		wdr_pump_drain(j->err);
+	wdr_job_maybe_done(j);
+	return 0;
+}
+
+int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
+{
+	const struct wdr_backend_ops *b = j->o.backend;
+	uint32_t events = 0;
+	int oom_fd = j->cg ? wdr_cgroup_oom_fd(j->cg, &events) : -EOPNOTSUPP;
+	int r;
+
+	r = sd_event_add_io(j->event, &j->msg_src, b->msg_fd(j->b), EPOLLIN, on_message, j);
+	if (r >= 0)
+		r = sd_event_add_io(j->event, &j->pidfd_src, b->pidfd(j->b), EPOLLIN, on_dead, j);
+	if (r >= 0 && oom_fd >= 0)
+		r = sd_event_add_io(j->event, &j->oom_src, oom_fd, events, on_oom, j);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "watch the job");
+	return j->o.tty ? 0 : add_pumps(j, err);
+}
+
+void wdr_job_unwatch(struct wdr_job *j)
+{
+	sd_event_source **all[] = { &j->msg_src, &j->pidfd_src, &j->oom_src, &j->wall_src,
+				    &j->cpu_src, &j->grace_src, &j->done_src };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		wdr_source_putp(all[i]);
+	wdr_pump_freep(&j->in);
+	wdr_pump_freep(&j->out);
+	wdr_pump_freep(&j->err);
+}
+
+void wdr_job_signal(struct wdr_job *j, int signo)
+{
+	if (j->b && j->running_ns && !j->dead)
+		(void)j->o.backend->signal(j->b, signo);
+}
+
+static int on_grace(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	(void)s;
+	(void)usec;
+	wdr_job_kill(userdata);
+	return 0;
+}
+
+void wdr_job_stop(struct wdr_job *j, int signo)
+{
+	bool again = j->stopping;
+
+	j->stopping = true;
+	wdr_job_decide(j, WDR_EXIT_KILLED, 0, (uint64_t)signo, NULL);
+	if (j->dead) { /* only the reader of its output keeps us */
+		if (j->out)
+			wdr_pump_stop(j->out);
+		if (j->err)
+			wdr_pump_stop(j->err);
+		wdr_job_maybe_done(j);
+		return;
+	}
+	if (again || !j->running_ns) {
+		wdr_job_kill(j);
+		return;
+	}
+	wdr_job_signal(j, signo);
+	set_timer(j, &j->grace_src, wdr_job_now_ns() + GRACE_NS, on_grace);
+}
+
+void wdr_job_resize(struct wdr_job *j, unsigned short rows, unsigned short cols)
+{
+	struct winsize w = { .ws_row = rows, .ws_col = cols };
+
+	j->rows = rows;
+	j->cols = cols;
+	if (j->tty_fd >= 0 && rows && cols)
+		(void)ioctl(j->tty_fd, TIOCSWINSZ, &w);
+}

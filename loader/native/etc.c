@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The skeleton: the folders of a host-rooted job, and the /etc that it sees. Of the host's /etc
+ * it gets what programs need to run, and nothing that says who uses this machine.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "native/root_priv.h"
+
+static const char *const folders[] = {
+	"root",	     "root/usr",       "root/etc",  "root/etc/ssl", "root/dev",
+	"root/proc", "root/sys",       "root/home", "root/run",	    "root/var",
+	"root/tmp",  "root/home/user", "root/root", "shm",	    "empty",
+};
+
+/* On a merged-/usr machine these are links, and stay the same links. */
+static const char *const usr_links[] = { "bin", "sbin", "lib", "lib64", "lib32", "libx32" };
+
+/* Of the host's /etc, read-only. */
+static const struct {
+	const char *name;
+	bool is_dir;
+} etc_binds[] = {
+	{ "alternatives", true },    { "ssl/certs", true },   { "ssl/openssl.cnf", false },
+	{ "ld.so.cache", false },    { "ld.so.conf", false }, { "ld.so.conf.d", true },
+	{ "ca-certificates", true }, { "pki", true },	      { "crypto-policies", true },
+	{ "protocols", false },	     { "services", false },   { "mime.types", false },
+	{ "fonts", true },
+};
+
+static int put_file(struct root *r, const char *name, const char *text)
+{
+	wdr_close_ int fd =
+		openat(r->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	size_t len = strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, len) == (ssize_t)len ? 0 : -EIO;
+}
+
+static int put_accounts(struct root *r)
+{
+	const struct wdr_policy *p = r->b->spec->policy;
+	char passwd[512];
+	char group[256];
+	int n = 0;
+	int g = 0;
+	int e;
+
+	if (p->user.uid != 0) {
+		n = snprintf(passwd, sizeof(passwd), "root:x:0:0:root:/root:/usr/sbin/nologin\n");
+		g = snprintf(group, sizeof(group), "root:x:0:\n");
+	}
+	(void)snprintf(passwd + n, sizeof(passwd) - (size_t)n,
+		       "%s:x:%u:%u:%s:/home/user:/bin/sh\n"
+		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		       p->user.uid ? "user" : "root", p->user.uid, p->user.gid,
+		       p->user.uid ? "user" : "root");
+	(void)snprintf(group + g, sizeof(group) - (size_t)g, "%s:x:%u:\nnogroup:x:65534:\n",
+		       p->user.gid ? "user" : "root", p->user.gid);
+	e = put_file(r, "root/etc/passwd", passwd);
+	return e < 0 ? e : put_file(r, "root/etc/group", group);
+}
+
+static int put_resolver(struct root *r)
+{
+	const struct wdr_policy *p = r->b->spec->policy;
+	char text[64 * (WDR_POLICY_MAX_DNS + 1)] = "";
+	char addr[INET6_ADDRSTRLEN];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->net.n_dns && n < sizeof(text) - 64; i++) {
+		(void)inet_ntop(p->net.dns[i].family, p->net.dns[i].addr, addr, sizeof(addr));
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "nameserver %s\n", addr);
+	}
+	return put_file(r, "root/etc/resolv.conf", text);
+}
+
+static int put_etc(struct root *r)
+{
+	static const char hosts[] = "127.0.0.1 localhost warder\n::1 localhost ip6-localhost\n";
+	static const char nsswitch[] = "passwd: files\ngroup: files\nhosts: files dns\n"
+				       "services: files\nprotocols: files\n";
+	int e = put_accounts(r);
+
+	if (e == 0)
+		e = put_resolver(r);
+	if (e == 0)
+		e = put_file(r, "root/etc/hosts", hosts);
+	if (e == 0)
+		e = put_file(r, "root/etc/nsswitch.conf", nsswitch);
+	if (e == 0)
+		e = put_file(r, "root/etc/hostname", "warder\n");
+	return e;
+}
+
+/* A link of the host's stays the same link; a real folder (/usr not merged) is bound later. */
+static int put_usr_links(struct root *r)
+{
+	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++) {
+		char path[16];
+		char to[PATH_MAX];
+		char in_root[24];
+		struct stat st;
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/%s", usr_links[i]);
+		(void)snprintf(in_root, sizeof(in_root), "root/%s", usr_links[i]);
+		n = readlink(path, to, sizeof(to) - 1);
+		if (n > 0) {
+			to[n] = '\0';
+			if (symlinkat(to, r->scratch_fd, in_root) < 0)
+				return -errno;
+		} else if (stat(path, &st) == 0 && mkdirat(r->scratch_fd, in_root, 0755) < 0) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+int wdr_root_make_skeleton(struct root *r, struct wdr_err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
+		e = mkdirat(r->scratch_fd, folders[i], 0755) < 0 ? -errno : 0;
+	if (e == 0 && fchmodat(r->scratch_fd, "shm", 01777, 0) < 0)
+		e = -errno;
+	if (e == 0 && symlinkat("/tmp", r->scratch_fd, "root/var/tmp") < 0)
+		e = -errno;
+	if (e == 0)
+		e = put_etc(r);
+	if (e == 0 && !r->b->root.target)
+		e = put_usr_links(r);
+	return e < 0 ? wdr_err_wrap(err, e, "fill the new root") : 0;
+}
+
+static int bind_etc_entry(struct root *r, const char *name, bool is_dir, struct wdr_err *err)
+{
+	char host[NAME_MAX + 8];
+	char here[NAME_MAX + 16];
+	int fd;
+
+	(void)snprintf(host, sizeof(host), "/etc/%s", name);
+	if (faccessat(AT_FDCWD, host, R_OK, AT_EACCESS) < 0)
+		return 0;
+	(void)snprintf(here, sizeof(here), "root/etc/%s", name);
+	if (is_dir) {
+		if (mkdirat(r->scratch_fd, here, 0755) < 0)
+			return wdr_err_set(err, -errno, "%s: %s", host, strerror(errno));
+	} else {
+		fd = openat(r->scratch_fd, here, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+		if (fd < 0)
+			return wdr_err_set(err, -errno, "%s: %s", host, strerror(errno));
+		(void)close(fd);
+	}
+	return wdr_root_bind_host(r, host, host, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
+}
+
+/* /etc/localtime is a link into /usr/share/zoneinfo nearly everywhere: the same link will do. */
+static void copy_localtime(struct root *r)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlink("/etc/localtime", to, sizeof(to) - 1);
+
+	if (n <= 0)
+		return;
+	to[n] = '\0';
+	(void)!symlinkat(to, r->scratch_fd, "root/etc/localtime");
+}
+
+/* Debian's JDKs keep parts of themselves in /etc/java-<version>-openjdk. */
+static int bind_java(struct root *r, struct wdr_err *err)
+{
+	struct dirent *e;
+	int res = 0;
+	DIR *d;
+
+	if (access("/usr/lib/jvm", F_OK) < 0)
+		return 0;
+	d = opendir("/etc");
+	while (d && res == 0 && (e = readdir(d))) {
+		if (!strncmp(e->d_name, "java-", 5) && e->d_type == DT_DIR)
+			res = bind_etc_entry(r, e->d_name, true, err);
+	}
+	if (d)
+		(void)closedir(d);
+	return res;
+}
+
+/* An image brings its own /etc; only its resolver's configuration is the policy's. */
+static int bind_image_etc(struct root *r, struct wdr_err *err)
+{
+	static const char *const names[] = { "etc/resolv.conf", "etc/hosts" };
+	bool wanted = r->b->spec->policy->net.mode != WDR_NET_NONE;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char from[32];
+		char to[32];
+		wdr_close_ int tree = -1;
+		wdr_close_ int at = -1;
+		int e;
+
+		(void)snprintf(from, sizeof(from), "root/%s", names[i]);
+		(void)snprintf(to, sizeof(to), "/%s", names[i]);
+		at = wanted ? wdr_root_target(r, to, false, err) : wdr_root_open_in(r->fd, to);
+		if (at < 0 && wanted)
+			return at;
+		if (at < 0)
+			continue;
+		tree = wdr_native_clone_tree(r->scratch_fd, from, 0, MOUNT_ATTR_RDONLY);
+		e = tree < 0 ? tree : wdr_root_attach(tree, at);
+		if (e < 0)
+			return wdr_err_wrap(err, e, "mount %s", to);
+	}
+	return 0;
+}
+
+int wdr_root_bind_etc(struct root *r, struct wdr_err *err)
+{
+	int e;
+
+	if (r->b->root.target)
+		return bind_image_etc(r, err);
+	e = wdr_root_bind_host(r, "/usr", "/usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
+	for (size_t i = 0; e == 0 && i < sizeof(usr_links) / sizeof(usr_links[0]); i++) {
+		char path[16];
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "/%s", usr_links[i]);
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+			e = wdr_root_bind_host(r, path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+					       err);
+	}
+	for (size_t i = 0; e == 0 && i < sizeof(etc_binds) / sizeof(etc_binds[0]); i++)
+		e = bind_etc_entry(r, etc_binds[i].name, etc_binds[i].is_dir, err);
+	if (e == 0)
+		e = bind_java(r, err);
+	if (e == 0)
+		copy_localtime(r);
+	return e;
+}

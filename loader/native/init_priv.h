@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pid 1 of a job, shared by the two halves of its life: the setup and the reaping. */
+#pragma once
+
+#include "native/native_priv.h"
+
+#define EXIT_NOT_STARTED 125
+
+struct child {
+	struct wdr_backend_job *b;
+	int ctl;
+	int stdio[3];
+	int tty_master;
+	pid_t main_pid;
+};
+
+/* Tell the supervisor, with a descriptor if @fd is one. A supervisor that is gone is no error. */
+void wdr_init_send(struct child *c, const struct native_msg *m, int fd);
+
+/* Set the mask and open the signalfd that tells of children. Descriptor or -errno. */
+int wdr_init_watch(struct wdr_err *err) wdr_must_check;
+
+/* Reap until the main process ends, then end: the kernel kills what is left of the namespace. */
+_Noreturn void wdr_init_reap(struct child *c, int chld_fd);

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor's side: clone, map, release, and the messages that come back. */
+#include "native/native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "native/native_priv.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080 /* linux/sched.h, 5.6 */
+#endif
+
+static const struct {
+	enum wdr_protection protection;
+	uint64_t flag;
+} namespaces[] = {
+	{ WDR_PROT_USER_NS, CLONE_NEWUSER }, { WDR_PROT_MOUNT_NS, CLONE_NEWNS },
+	{ WDR_PROT_PID_NS, CLONE_NEWPID },   { WDR_PROT_IPC_NS, CLONE_NEWIPC },
+	{ WDR_PROT_UTS_NS, CLONE_NEWUTS },   { WDR_PROT_TIME_NS, CLONE_NEWTIME },
+};
+
+static int write_file(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+	wdr_close_ int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+int wdr_native_write_maps(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid,
+			  uint32_t out_gid, bool deny_setgroups, struct wdr_err *err)
+{
+	char text[48];
+	int r;
+
+	if (deny_setgroups) {
+		r = write_file(pid, "setgroups", "deny");
+		if (r < 0)
+			return wdr_err_wrap(err, r, "deny setgroups");
+	}
+	(void)snprintf(text, sizeof(text), "%u %u 1", in_gid, out_gid);
+	r = write_file(pid, "gid_map", text);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "map gid %s", text);
+	(void)snprintf(text, sizeof(text), "%u %u 1", in_uid, out_uid);
+	r = write_file(pid, "uid_map", text);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "map uid %s", text);
+	return 0;
+}
+
+static void free_tree(struct native_tree *t)
+{
+	wdr_closep(&t->fd);
+	wdr_freep(&t->source);
+}
+
+static void native_freep(struct wdr_backend_job **pb)
+{
+	struct wdr_backend_job *b = *pb;
+	siginfo_t si;
+
+	if (!b)
+		return;
+	if (b->pidfd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
+		while (waitid(P_PIDFD, (id_t)b->pidfd, &si, WEXITED) < 0 && errno == EINTR)
+			;
+	}
+	wdr_closep(&b->pidfd);
+	wdr_closep(&b->ctl_fd);
+	for (size_t i = 0; i < b->n_mounts; i++)
+		free_tree(&b->mounts[i]);
+	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
+		free_tree(&b->views[i]);
+	free_tree(&b->root);
+	free(b->mounts);
+	wdr_seccomp_filter_free(&b->filter);
+	wdr_freep(pb);
+}
+
+#define native_job_ wdr_cleanup(native_freep)
+
+static int new_job(const struct wdr_spec *s, struct wdr_backend_job **ret)
+{
+	struct wdr_backend_job *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->spec = s;
+	b->pidfd = b->ctl_fd = b->root.fd = -1;
+	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
+		b->views[i].fd = -1;
+	b->mounts = calloc(s->policy->fs.n_mounts + 1, sizeof(*b->mounts));
+	if (!b->mounts) {
+		free(b);
+		return -ENOMEM;
+	}
+	*ret = b;
+	return 0;
+}
+
+static uint64_t clone_flags(const struct wdr_spec *s)
+{
+	uint64_t flags = CLONE_PIDFD;
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+		if (!(s->waived & WDR_PROT_BIT(namespaces[i].protection)))
+			flags |= namespaces[i].flag;
+	}
+	if (s->policy->net.mode != WDR_NET_HOST && !(s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
+		flags |= CLONE_NEWNET;
+	return flags;
+}
+
+static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)
+{
+	const struct wdr_spec *s = b->spec;
+	struct clone_args ca = {
+		.flags = clone_flags(s),
+		.pidfd = (uint64_t)(uintptr_t)&b->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	long pid;
+
+	if (s->cgroup_fd >= 0) {
+		ca.flags |= CLONE_INTO_CGROUP;
+		ca.cgroup = (uint64_t)s->cgroup_fd;
+	}
+	pid = syscall(SYS_clone3, &ca, sizeof(ca));
+	if (pid == 0)
+		wdr_native_child(b, child_ctl);
+	if (pid < 0) {
+		b->pidfd = -1;
+		return wdr_err_set(err, -errno, "clone3 with new namespaces: %s", strerror(errno));
+	}
+	b->pid = (pid_t)pid;
+	return 0;
+}
+
+static int send_cmd(struct wdr_backend_job *b, uint32_t type, int32_t value)
+{
+	struct native_cmd c = { .type = type, .value = value };
+
+	return send(b->ctl_fd, &c, sizeof(c), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int map_ids(struct wdr_backend_job *b, struct wdr_err *err)
+{
+	const struct wdr_spec *s = b->spec;
+	uint32_t uid = s->privileged ? s->host_uid : geteuid();
+	uint32_t gid = s->privileged ? s->host_uid : getegid();
+
+	if (s->waived & WDR_PROT_BIT(WDR_PROT_USER_NS))
+		return 0;
+	return wdr_native_write_maps(b->pid, s->policy->user.uid, s->policy->user.gid, uid, gid,
+				     !s->privileged, err);
+}
+
+static int native_spawn(const struct wdr_spec *s, struct wdr_backend_job **ret, struct wdr_err *err)
+{
+	native_job_ struct wdr_backend_job *b = NULL;
+	wdr_close_ int child_ctl = -1;
+	int pair[2];
+	int r;
+
+	r = new_job(s, &b);
+	if (r < 0)
+		return r;
+	if (!(s->waived & WDR_PROT_BIT(WDR_PROT_SECCOMP))) {
+		const struct wdr_seccomp_spec spec = {
+			.profile = s->policy->syscalls.profile,
+			.allow = s->policy->syscalls.allow,
+			.deny = s->policy->syscalls.deny,
+			.n_allow = s->policy->syscalls.n_allow,
+			.n_deny = s->policy->syscalls.n_deny,
+			.capabilities = s->policy->capabilities,
+			.kill = s->policy->syscalls.on_deny == WDR_ON_SYSCALL_KILL,
+		};
+
+		r = wdr_seccomp_build(&spec, &b->filter, err);
+		if (r < 0)
+			return r;
+	}
+	r = wdr_native_open_trees(b, err);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return wdr_err_set(err, -errno, "control socket: %s", strerror(errno));
+	b->ctl_fd = pair[0];
+	child_ctl = pair[1];
+
+	r = clone_waiting(b, child_ctl, err);
+	if (r < 0)
+		return r;
+	r = map_ids(b, err);
+	if (r < 0)
+		return r;
+	r = send_cmd(b, NATIVE_CMD_MAPPED, 0);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "speak to pid 1");
+	*ret = WDR_TAKE_PTR(b);
+	return 0;
+}
+
+static int native_release(struct wdr_backend_job *b, struct wdr_err *err)
+{
+	int r = send_cmd(b, NATIVE_CMD_GO, 0);
+
+	/* A pid 1 that failed early is gone; its message, still to be read, says why. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return wdr_err_wrap(err, r, "speak to pid 1");
+	return 0;
+}
+
+static int native_signal(struct wdr_backend_job *b, int signo)
+{
+	return send_cmd(b, NATIVE_CMD_SIGNAL, signo);
+}
+
+static int native_kill(struct wdr_backend_job *b)
+{
+	return syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+}
+
+static int native_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret,
+			  struct wdr_err *err)
+{
+	union {
+		struct cmsghdr h;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct native_msg m;
+	struct iovec iov = { .iov_base = &m, .iov_len = sizeof(m) };
+	struct msghdr h = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	wdr_close_ int fd = -1;
+	struct cmsghdr *c;
+	ssize_t n;
+
+	n = recvmsg(b->ctl_fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	if (n == 0)
+		return -EPIPE;
+	c = CMSG_FIRSTHDR(&h);
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	if (n != (ssize_t)sizeof(m))
+		return -EPROTO;
+	*ret = (struct wdr_backend_msg){ .tty_fd = -1 };
+	switch (m.type) {
+	case NATIVE_MSG_RUNNING:
+		ret->event = WDR_BACKEND_RUNNING;
+		ret->tty_fd = WDR_TAKE_FD(fd);
+		return 0;
+	case NATIVE_MSG_FAILED:
+		ret->event = WDR_BACKEND_FAILED;
+		ret->exit_code = m.value;
+		m.err.where[sizeof(m.err.where) - 1] = '\0';
+		m.err.msg[sizeof(m.err.msg) - 1] = '\0';
+		if (err)
+			*err = m.err;
+		return 0;
+	case NATIVE_MSG_EXITED:
+		ret->event = WDR_BACKEND_EXITED;
+		ret->status = m.value;
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static pid_t native_pid(const struct wdr_backend_job *b)
+{
+	return b->pid;
+}
+
+static int native_pidfd(const struct wdr_backend_job *b)
+{
+	return b->pidfd;
+}
+
+static int native_msg_fd(const struct wdr_backend_job *b)
+{
+	return b->ctl_fd;
+}
+
+/* Whether a sandbox really starts is seen at the start itself: each step of it names its failure. */
+static int native_probe(struct wdr_err *err)
+{
+	(void)err;
+	return 0;
+}
+
+const struct wdr_backend_ops wdr_native_ops = {
+	.name = "native",
+	.probe = native_probe,
+	.spawn = native_spawn,
+	.release = native_release,
+	.pid = native_pid,
+	.pidfd = native_pidfd,
+	.msg_fd = native_msg_fd,
+	.receive = native_receive,
+	.signal = native_signal,
+	.kill = native_kill,
+	.freep = native_freep,
+};

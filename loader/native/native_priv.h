@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two sides of a native job: the supervisor's handle, and what runs between clone3 and the
+ * job's first instruction. Control messages go over one SOCK_SEQPACKET pair.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/wdr_err.h"
+#include "model/backend.h"
+#include "model/protection.h"
+#include "native/seccomp.h"
+#include "policy/policy.h"
+
+/* Supervisor to pid 1. */
+enum native_cmd_type {
+	NATIVE_CMD_MAPPED = 1, /* the uid and gid maps are written */
+	NATIVE_CMD_GO = 2,     /* the cgroups and programs are in place */
+	NATIVE_CMD_SIGNAL = 3, /* value: pass this signal to the main process */
+};
+
+struct native_cmd {
+	uint32_t type;
+	int32_t value;
+};
+
+/* Pid 1 to supervisor. */
+enum native_msg_type {
+	NATIVE_MSG_RUNNING = 1, /* executed; carries the pty's master for a tty job */
+	NATIVE_MSG_FAILED = 2,	/* value: exit code, err: why */
+	NATIVE_MSG_EXITED = 3,	/* value: wait status of the main process */
+};
+
+struct native_msg {
+	uint32_t type;
+	int32_t value;
+	struct wdr_err err;
+};
+
+/* A mount of the user's, or a view of a cgroup: made by a supervisor that is root, else by path. */
+struct native_tree {
+	int fd;		    /* detached mount, attributes set; -1: pid 1 clones @source itself */
+	char *source;	    /* absolute path, for an ordinary user and for messages */
+	const char *target; /* in the job's root; the policy's */
+	bool readonly;
+	bool is_dir;
+};
+
+struct wdr_backend_job {
+	const struct wdr_spec *spec;
+	pid_t pid;
+	int pidfd;
+	int ctl_fd; /* this process's end */
+	struct native_tree *mounts;
+	size_t n_mounts;
+	struct native_tree views[WDR_SPEC_MAX_VIEWS];
+	struct native_tree root; /* of --root; target NULL where there is none */
+	struct wdr_seccomp_filter filter;
+};
+
+/* Fill b->mounts, b->views and b->root. -ENOENT and its like name the source. */
+int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Map the owner of a tree to the job's user: @owner of the file system appears as @host_uid in the
+ * mount, and what @host_uid creates belongs to @owner (mount_setattr(2), MOUNT_ATTR_IDMAP).
+ * -EINVAL where a file system below the tree can't be idmapped.
+ */
+int wdr_native_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid,
+		     uint32_t host_uid) wdr_must_check;
+
+/* Clone the mount at @path with what hangs below it, closed to propagation. Descriptor or -errno. */
+int wdr_native_clone_tree(int at_fd, const char *path, unsigned int flags,
+			  uint64_t attrs) wdr_must_check;
+
+/* Write @pid's uid and gid maps, one id each. */
+int wdr_native_write_maps(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid,
+			  uint32_t out_gid, bool deny_setgroups,
+			  struct wdr_err *err) wdr_must_check;
+
+/* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
+_Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);
+
+/* Build the job's root from inside its mount namespace and make it "/". */
+int wdr_native_enter_root(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
+
+/* In the main process: give up everything and execute. Returns only a failure; *ret_exit is what
+ * warder then exits with. */
+int wdr_native_exec(struct wdr_backend_job *b, const int stdio[3], int *ret_exit,
+		    struct wdr_err *err);
+
+/* Drop every capability but those of @keep from all sets and raise @keep to ambient. */
+int wdr_native_drop_caps(uint64_t keep) wdr_must_check;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job's root while it is being built, shared by the files that each build a part of it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "native/native_priv.h"
+
+#define ROOT_MAX_OWN (WDR_POLICY_MAX_TMPFS + 8)
+
+struct root {
+	struct wdr_backend_job *b;
+	int fd;				/* top of the new root */
+	int scratch_fd;			/* top of the one tmpfs that everything of ours lives on */
+	uint64_t own_mnt[ROOT_MAX_OWN]; /* mount ids where a target may be created */
+	unsigned int n_own;
+	unsigned int n_tops;	 /* mounts attached over "/" */
+	unsigned int n_overlays; /* names the folders below scratch/overlay */
+};
+
+/* Attach detached mount @tree_fd over @target_fd. */
+int wdr_root_attach(int tree_fd, int target_fd) wdr_must_check;
+
+/* Attach detached mount @fd over "/". */
+int wdr_root_attach_top(struct root *r, int fd, struct wdr_err *err) wdr_must_check;
+
+/* Begin with the image of --root instead of the skeleton. */
+int wdr_root_start_image(struct root *r, struct wdr_err *err) wdr_must_check;
+
+/*
+ * A detached overlay: the folder scratch/@name above the one at @below_fd, which must be attached.
+ * With @upper what the job writes goes to scratch/@upper, else it is read-only.
+ */
+int wdr_root_make_overlay(struct root *r, const char *name, int below_fd,
+			  const char *upper) wdr_must_check;
+
+/* Descriptor (O_PATH) of @path inside the root at @root_fd; -ENOENT if it is not there. */
+int wdr_root_open_in(int root_fd, const char *path) wdr_must_check;
+
+/* Make folder after folder of @rest below @at; the last is a file unless @is_dir. */
+int wdr_root_make_chain(int at, const char *rest, bool is_dir) wdr_must_check;
+
+/*
+ * The same, making what is missing in the job's view: in a tmpfs of ours directly, above a
+ * read-only part by a layer over it. Never in a mount of the user's: -EROFS.
+ */
+int wdr_root_target(struct root *r, const char *path, bool is_dir,
+		    struct wdr_err *err) wdr_must_check;
+
+/* Id of the mount that @path below @fd is in. */
+int wdr_root_mnt_id(int fd, const char *path, uint64_t *ret) wdr_must_check;
+
+/* Remember the mount at @fd as ours: targets may be created in it. */
+int wdr_root_own(struct root *r, int fd) wdr_must_check;
+
+/* Bind the host's @path to @target, read-only. A path the host lacks is skipped. */
+int wdr_root_bind_host(struct root *r, const char *path, const char *target, uint64_t attrs,
+		       struct wdr_err *err) wdr_must_check;
+
+/* Bind scratch/@name to @target. */
+int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, uint64_t attrs,
+			  struct wdr_err *err) wdr_must_check;
+
+/* What /etc, /dev and /sys need before the root is assembled: files below scratch/@root. */
+int wdr_root_make_skeleton(struct root *r, struct wdr_err *err) wdr_must_check;
+int wdr_root_bind_etc(struct root *r, struct wdr_err *err) wdr_must_check;
+int wdr_root_bind_dev(struct root *r, struct wdr_err *err) wdr_must_check;
+int wdr_root_bind_proc(struct root *r, struct wdr_err *err) wdr_must_check;
+int wdr_root_bind_sys(struct root *r, struct wdr_err *err) wdr_must_check;
