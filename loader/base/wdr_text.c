@@ -98,17 +98,19 @@ static bool printable(const unsigned char *s, size_t n)
 	return n != 3 || memcmp(s, "\xe2\x80", 2) || (s[2] & 0xfe) != 0xa8;
 }
 
-/* One character or bad byte of @s as it will be shown. Sets *ret_used to what it took. */
-static size_t escape_one(const unsigned char *s, size_t n, char out[8], size_t *ret_used)
+/*
+ * One character or bad byte of @s as it will be shown: what is in map[0] by its letter in map[1].
+ * Sets *ret_used to what it took.
+ */
+static size_t escape_one(const unsigned char *s, size_t n, const char *const map[2], char out[8],
+			 size_t *ret_used)
 {
-	static const char from[] = "\n\r\t\"\\";
-	static const char to[] = "nrt\"\\";
 	size_t len = wdr_utf8_char(s, n);
-	const char *at = s[0] ? strchr(from, s[0]) : NULL;
+	const char *at = s[0] ? strchr(map[0], s[0]) : NULL;
 
 	*ret_used = 1;
 	if (at)
-		return (size_t)snprintf(out, 8, "\\%c", to[at - from]);
+		return (size_t)snprintf(out, 8, "\\%c", map[1][at - map[0]]);
 	if (!len || !printable(s, len))
 		return (size_t)snprintf(out, 8, "\\x%02x", s[0]);
 	*ret_used = len;
@@ -116,9 +118,9 @@ static size_t escape_one(const unsigned char *s, size_t n, char out[8], size_t *
 	return len;
 }
 
-const char *wdr_text_escape(const void *in, size_t n, char *out, size_t size)
+static const char *escape(const unsigned char *s, size_t n, const char *const map[2], char *out,
+			  size_t size)
 {
-	const unsigned char *s = in;
 	size_t used = 0;
 	size_t safe = 0; /* where "..." would still fit */
 
@@ -127,7 +129,7 @@ const char *wdr_text_escape(const void *in, size_t n, char *out, size_t size)
 	while (n) {
 		char piece[8];
 		size_t took;
-		size_t len = escape_one(s, n, piece, &took);
+		size_t len = escape_one(s, n, map, piece, &took);
 
 		if (used + len >= size) {
 			(void)snprintf(out + safe, size - safe, "...");
@@ -142,6 +144,20 @@ const char *wdr_text_escape(const void *in, size_t n, char *out, size_t size)
 	}
 	out[used] = '\0';
 	return out;
+}
+
+const char *wdr_text_escape(const void *in, size_t n, char *out, size_t size)
+{
+	static const char *const map[2] = { "\n\r\t\"\\", "nrt\"\\" };
+
+	return escape(in, n, map, out, size);
+}
+
+const char *wdr_text_printable(const void *in, size_t n, char *out, size_t size)
+{
+	static const char *const map[2] = { "\n\r\t", "nrt" };
+
+	return escape(in, n, map, out, size);
 }
 
 const char *wdr_text_copy(char *out, size_t size, const char *in)

@@ -27,6 +27,9 @@ const char *wdr_text_signal(int sig, char buf[WDR_TEXT_UNIT_MAX]);
  */
 const char *wdr_text_escape(const void *in, size_t n, char *out, size_t size);
 
+/* The same for a sentence: quotes and backslashes stand for themselves. */
+const char *wdr_text_printable(const void *in, size_t n, char *out, size_t size);
+
 /* Copy @in into @out of @size; what is too long is cut between characters. Returns @out. */
 const char *wdr_text_copy(char *out, size_t size, const char *in);
 

@@ -190,7 +190,9 @@ static void explain_lost(const struct wdr_result *r, struct line *l)
 
 static void explain_error(const struct wdr_result *r, struct line *l)
 {
-	add_escaped(l, r->exit.what);
+	char safe[2 * sizeof(r->exit.what)];
+
+	add(l, "%s", wdr_text_printable(r->exit.what, strlen(r->exit.what), safe, sizeof(safe)));
 }
 
 static void (*const explain[])(const struct wdr_result *r, struct line *l) = {

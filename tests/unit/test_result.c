@@ -94,9 +94,9 @@ static const struct {
 	{ { WDR_EXIT_SUPERVISOR_LOST, .limit = 2 * S },
 	  137,
 	  "j-7f3k2q9xw4 killed: supervisor-lost: its supervisor was silent for 2s" },
-	{ { WDR_EXIT_ERROR, .value = 125, .what = "lost the job:\nno memory" },
+	{ { WDR_EXIT_ERROR, .value = 125, .what = "lost \"a\":\nno memory" },
 	  125,
-	  "j-7f3k2q9xw4 killed: error: lost the job:\\nno memory" },
+	  "j-7f3k2q9xw4 killed: error: lost \"a\":\\nno memory" },
 };
 
 static void explains_every_end_in_one_line(void **state)

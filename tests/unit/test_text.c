@@ -100,6 +100,16 @@ static void leaves_nothing_that_drives_a_terminal_or_ends_a_line(void **state)
 	}
 }
 
+static void leaves_the_quotes_of_a_sentence(void **state)
+{
+	char buf[32];
+
+	(void)state;
+	assert_string_equal(wdr_text_printable("no \"a\\b\"\n\x1b", 9, buf, sizeof(buf)),
+			    "no \"a\\b\"\\n");
+	assert_string_equal(wdr_text_printable("\x1b\xff", 2, buf, sizeof(buf)), "\\x1b\\xff");
+}
+
 static void copies_cut_between_characters(void **state)
 {
 	char buf[8];
@@ -155,6 +165,7 @@ int main(void)
 		cmocka_unit_test(prints_sizes_and_durations_as_a_policy_spells_them),
 		cmocka_unit_test(names_every_signal),
 		cmocka_unit_test(leaves_nothing_that_drives_a_terminal_or_ends_a_line),
+		cmocka_unit_test(leaves_the_quotes_of_a_sentence),
 		cmocka_unit_test(copies_cut_between_characters),
 		cmocka_unit_test(offers_the_word_that_was_meant_or_none),
 	};
