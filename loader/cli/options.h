@@ -23,9 +23,9 @@ struct wdr_option {
 };
 
 /* The row after the last has no name. */
-#define WDR_OPTION_END             \
-	{                          \
-		.name = (void *)0, \
+#define WDR_OPTION_END        \
+	{                     \
+		.name = NULL, \
 	}
 
 enum wdr_options_order {

@@ -35,7 +35,7 @@ struct wdr_run_args {
 	const char *name;			       /* a valid label, or NULL */
 	const char *result, *events, *audit, *metrics; /* files, or NULL */
 	bool json, quiet, allow_degraded;
-	bool help; /* --help: nothing else is checked */
+	bool help; /* --help: then command may be empty */
 	enum wdr_pty_choice pty;
 	char **command; /* PROGRAM and its arguments, NULL-terminated; "" is a PROGRAM too */
 };
