@@ -16,11 +16,22 @@ struct wdr_check_row {
 	bool said; /* by the probe; if not, the runner says what became of it */
 	bool yes;
 	char why[200]; /* yes: a detail ("ABI 7"), may be ""; no: what was tried and what came */
+	const char *remedy; /* the runner's; NULL: the protection's own */
 };
 
-/* One row a protection, in memory that the runner shares with the probe's process. */
+/* What is worth knowing but protects nothing: versions, which sandbox starts here. */
+struct wdr_check_fact {
+	char name[32]; /* "runsc_platform" */
+	char value[160];
+};
+
+#define WDR_CHECK_MAX_FACTS 32
+
+/* One row a protection, in memory that the runner shares with the probes' processes. */
 struct wdr_check_report {
 	struct wdr_check_row rows[_WDR_PROT_MAX];
+	struct wdr_check_fact facts[WDR_CHECK_MAX_FACTS];
+	unsigned int n_facts; /* offered, perhaps more than there is room for */
 };
 
 struct wdr_probe {
@@ -32,4 +43,7 @@ struct wdr_probe {
 void wdr_check_yes(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
 	wdr_printf(3, 4);
 void wdr_check_no(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+	wdr_printf(3, 4);
+/* Facts of one probe stay in order; those of different ones may mix. */
+void wdr_check_fact(struct wdr_check_report *rep, const char *name, const char *fmt, ...)
 	wdr_printf(3, 4);
