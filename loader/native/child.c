@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "native/init_priv.h"
+#include "policy/etc.h"
 
 #define ROOT_WAIVED (WDR_PROT_BIT(WDR_PROT_MOUNT_NS) | WDR_PROT_BIT(WDR_PROT_PIVOT_ROOT))
 
@@ -139,7 +140,7 @@ static int name_host(struct child *c, struct wdr_err *err)
 {
 	if (c->b->spec->waived & WDR_PROT_BIT(WDR_PROT_UTS_NS))
 		return 0;
-	if (sethostname("warder", 6) < 0)
+	if (sethostname(WDR_JOB_HOSTNAME, strlen(WDR_JOB_HOSTNAME)) < 0)
 		return wdr_err_set(err, -errno, "host name: %s", strerror(errno));
 	return 0;
 }

@@ -122,13 +122,12 @@ static int mask(struct root *r, const char *path, struct wdr_err *err)
 	if (at < 0 || fstat(at, &st) < 0)
 		return wdr_err_set(err, at < 0 ? at : -errno, "open %s", path);
 	if (S_ISDIR(st.st_mode))
-		tree = wdr_native_clone_tree(r->scratch_fd, "empty", 0,
-					     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-						     MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+		tree = wdr_tree_clone(r->scratch_fd, "empty", 0,
+				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					      MOUNT_ATTR_NOEXEC);
 	else
-		tree = wdr_native_clone_tree(AT_FDCWD, "/dev/null", 0,
-					     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-						     MOUNT_ATTR_NOEXEC);
+		tree = wdr_tree_clone(AT_FDCWD, "/dev/null", 0,
+				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	e = tree < 0 ? tree : wdr_root_attach(tree, at);
 	return e < 0 ? wdr_err_wrap(err, e, "mask %s", path) : 0;
 }
@@ -143,9 +142,9 @@ static int make_readonly(struct root *r, const char *path, struct wdr_err *err)
 		return 0;
 	if (at < 0)
 		return wdr_err_set(err, at, "open %s", path);
-	tree = wdr_native_clone_tree(at, "", AT_EMPTY_PATH,
-				     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-					     MOUNT_ATTR_NOEXEC);
+	tree = wdr_tree_clone(at, "", AT_EMPTY_PATH,
+			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+				      MOUNT_ATTR_NOEXEC);
 	e = tree < 0 ? tree : wdr_root_attach(tree, at);
 	return e < 0 ? wdr_err_wrap(err, e, "make %s read-only", path) : 0;
 }

@@ -3,7 +3,6 @@
  * The skeleton: the folders of a host-rooted job, and the /etc that it sees. Of the host's /etc
  * it gets what programs need to run, and nothing that says who uses this machine.
  */
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,26 +12,12 @@
 #include <sys/stat.h>
 
 #include "native/root_priv.h"
+#include "policy/etc.h"
 
 static const char *const folders[] = {
 	"root",	     "root/usr",       "root/etc",  "root/etc/ssl", "root/dev",
 	"root/proc", "root/sys",       "root/home", "root/run",	    "root/var",
 	"root/tmp",  "root/home/user", "root/root", "shm",	    "empty",
-};
-
-/* On a merged-/usr machine these are links, and stay the same links. */
-static const char *const usr_links[] = { "bin", "sbin", "lib", "lib64", "lib32", "libx32" };
-
-/* Of the host's /etc, read-only. */
-static const struct {
-	const char *name;
-	bool is_dir;
-} etc_binds[] = {
-	{ "alternatives", true },    { "ssl/certs", true },   { "ssl/openssl.cnf", false },
-	{ "ld.so.cache", false },    { "ld.so.conf", false }, { "ld.so.conf.d", true },
-	{ "ca-certificates", true }, { "pki", true },	      { "crypto-policies", true },
-	{ "protocols", false },	     { "services", false },   { "mime.types", false },
-	{ "fonts", true },
 };
 
 static int put_file(struct root *r, const char *name, const char *text)
@@ -46,74 +31,34 @@ static int put_file(struct root *r, const char *name, const char *text)
 	return write(fd, text, len) == (ssize_t)len ? 0 : -EIO;
 }
 
-static int put_accounts(struct root *r)
-{
-	const struct wdr_policy *p = r->b->spec->policy;
-	char passwd[512];
-	char group[256];
-	int n = 0;
-	int g = 0;
-	int e;
-
-	if (p->user.uid != 0) {
-		n = snprintf(passwd, sizeof(passwd), "root:x:0:0:root:/root:/usr/sbin/nologin\n");
-		g = snprintf(group, sizeof(group), "root:x:0:\n");
-	}
-	(void)snprintf(passwd + n, sizeof(passwd) - (size_t)n,
-		       "%s:x:%u:%u:%s:/home/user:/bin/sh\n"
-		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		       p->user.uid ? "user" : "root", p->user.uid, p->user.gid,
-		       p->user.uid ? "user" : "root");
-	(void)snprintf(group + g, sizeof(group) - (size_t)g, "%s:x:%u:\nnogroup:x:65534:\n",
-		       p->user.gid ? "user" : "root", p->user.gid);
-	e = put_file(r, "root/etc/passwd", passwd);
-	return e < 0 ? e : put_file(r, "root/etc/group", group);
-}
-
-static int put_resolver(struct root *r)
-{
-	const struct wdr_policy *p = r->b->spec->policy;
-	char text[64 * (WDR_POLICY_MAX_DNS + 1)] = "";
-	char addr[INET6_ADDRSTRLEN];
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->net.n_dns && n < sizeof(text) - 64; i++) {
-		(void)inet_ntop(p->net.dns[i].family, p->net.dns[i].addr, addr, sizeof(addr));
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "nameserver %s\n", addr);
-	}
-	return put_file(r, "root/etc/resolv.conf", text);
-}
-
 static int put_etc(struct root *r)
 {
-	static const char hosts[] = "127.0.0.1 localhost warder\n::1 localhost ip6-localhost\n";
-	static const char nsswitch[] = "passwd: files\ngroup: files\nhosts: files dns\n"
-				       "services: files\nprotocols: files\n";
-	int e = put_accounts(r);
+	char text[WDR_ETC_TEXT_MAX];
+	const char *name = NULL;
+	char path[64];
+	int e = 0;
 
-	if (e == 0)
-		e = put_resolver(r);
-	if (e == 0)
-		e = put_file(r, "root/etc/hosts", hosts);
-	if (e == 0)
-		e = put_file(r, "root/etc/nsswitch.conf", nsswitch);
-	if (e == 0)
-		e = put_file(r, "root/etc/hostname", "warder\n");
+	for (unsigned int i = 0; e == 0; i++) {
+		if (wdr_etc_text(r->b->spec->policy, i, &name, text) < 0)
+			return 0;
+		(void)snprintf(path, sizeof(path), "root/etc/%s", name);
+		e = put_file(r, path, text);
+	}
 	return e;
 }
 
 /* A link of the host's stays the same link; a real folder (/usr not merged) is bound later. */
 static int put_usr_links(struct root *r)
 {
-	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++) {
+	for (size_t i = 0; i < wdr_etc_n_usr_links; i++) {
 		char path[16];
 		char to[PATH_MAX];
 		char in_root[24];
 		struct stat st;
 		ssize_t n;
 
-		(void)snprintf(path, sizeof(path), "/%s", usr_links[i]);
-		(void)snprintf(in_root, sizeof(in_root), "root/%s", usr_links[i]);
+		(void)snprintf(path, sizeof(path), "/%s", wdr_etc_usr_links[i]);
+		(void)snprintf(in_root, sizeof(in_root), "root/%s", wdr_etc_usr_links[i]);
 		n = readlink(path, to, sizeof(to) - 1);
 		if (n > 0) {
 			to[n] = '\0';
@@ -216,7 +161,7 @@ static int bind_image_etc(struct root *r, struct wdr_err *err)
 			return at;
 		if (at < 0)
 			continue;
-		tree = wdr_native_clone_tree(r->scratch_fd, from, 0, MOUNT_ATTR_RDONLY);
+		tree = wdr_tree_clone(r->scratch_fd, from, 0, MOUNT_ATTR_RDONLY);
 		e = tree < 0 ? tree : wdr_root_attach(tree, at);
 		if (e < 0)
 			return wdr_err_wrap(err, e, "mount %s", to);
@@ -231,17 +176,17 @@ int wdr_root_bind_etc(struct root *r, struct wdr_err *err)
 	if (r->b->root.target)
 		return bind_image_etc(r, err);
 	e = wdr_root_bind_host(r, "/usr", "/usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
-	for (size_t i = 0; e == 0 && i < sizeof(usr_links) / sizeof(usr_links[0]); i++) {
+	for (size_t i = 0; e == 0 && i < wdr_etc_n_usr_links; i++) {
 		char path[16];
 		struct stat st;
 
-		(void)snprintf(path, sizeof(path), "/%s", usr_links[i]);
+		(void)snprintf(path, sizeof(path), "/%s", wdr_etc_usr_links[i]);
 		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 			e = wdr_root_bind_host(r, path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
 					       err);
 	}
-	for (size_t i = 0; e == 0 && i < sizeof(etc_binds) / sizeof(etc_binds[0]); i++)
-		e = bind_etc_entry(r, etc_binds[i].name, etc_binds[i].is_dir, err);
+	for (size_t i = 0; e == 0 && i < wdr_etc_n_binds; i++)
+		e = bind_etc_entry(r, wdr_etc_binds[i].name, wdr_etc_binds[i].is_dir, err);
 	if (e == 0)
 		e = bind_java(r, err);
 	if (e == 0)

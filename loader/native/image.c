@@ -70,9 +70,9 @@ int wdr_root_start_image(struct root *r, struct wdr_err *err)
 	int e;
 
 	if (image->fd < 0)
-		image->fd = wdr_native_clone_tree(AT_FDCWD, image->source, AT_RECURSIVE,
-						  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-							  MOUNT_ATTR_RDONLY);
+		image->fd =
+			wdr_tree_clone(AT_FDCWD, image->source, AT_RECURSIVE,
+				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY);
 	if (image->fd < 0)
 		return wdr_err_set(err, image->fd, "root %s: %s", image->source,
 				   strerror(-image->fd));

@@ -27,40 +27,6 @@ static const struct {
 	{ WDR_PROT_UTS_NS, CLONE_NEWUTS },   { WDR_PROT_TIME_NS, CLONE_NEWTIME },
 };
 
-static int write_file(pid_t pid, const char *name, const char *text)
-{
-	char path[64];
-	wdr_close_ int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
-int wdr_native_write_maps(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid,
-			  uint32_t out_gid, bool deny_setgroups, struct wdr_err *err)
-{
-	char text[48];
-	int r;
-
-	if (deny_setgroups) {
-		r = write_file(pid, "setgroups", "deny");
-		if (r < 0)
-			return wdr_err_wrap(err, r, "deny setgroups");
-	}
-	(void)snprintf(text, sizeof(text), "%u %u 1", in_gid, out_gid);
-	r = write_file(pid, "gid_map", text);
-	if (r < 0)
-		return wdr_err_wrap(err, r, "map gid %s", text);
-	(void)snprintf(text, sizeof(text), "%u %u 1", in_uid, out_uid);
-	r = write_file(pid, "uid_map", text);
-	if (r < 0)
-		return wdr_err_wrap(err, r, "map uid %s", text);
-	return 0;
-}
-
 static void free_tree(struct native_tree *t)
 {
 	wdr_closep(&t->fd);
@@ -165,8 +131,8 @@ static int map_ids(struct wdr_backend_job *b, struct wdr_err *err)
 
 	if (s->waived & WDR_PROT_BIT(WDR_PROT_USER_NS))
 		return 0;
-	return wdr_native_write_maps(b->pid, s->policy->user.uid, s->policy->user.gid, uid, gid,
-				     !s->privileged, err);
+	return wdr_userns_map(b->pid, s->policy->user.uid, s->policy->user.gid, uid, gid,
+			      !s->privileged, err);
 }
 
 static int native_spawn(const struct wdr_spec *s, struct wdr_backend_job **ret, struct wdr_err *err)

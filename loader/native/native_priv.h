@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/wdr_err.h"
+#include "base/wdr_tree.h"
 #include "model/backend.h"
 #include "model/protection.h"
 #include "native/seccomp.h"
@@ -63,23 +63,6 @@ struct wdr_backend_job {
 
 /* Fill b->mounts, b->views and b->root. -ENOENT and its like name the source. */
 int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
-
-/*
- * Map the owner of a tree to the job's user: @owner of the file system appears as @host_uid in the
- * mount, and what @host_uid creates belongs to @owner (mount_setattr(2), MOUNT_ATTR_IDMAP).
- * -EINVAL where a file system below the tree can't be idmapped.
- */
-int wdr_native_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid,
-		     uint32_t host_uid) wdr_must_check;
-
-/* Clone the mount at @path with what hangs below it, closed to propagation. Descriptor or -errno. */
-int wdr_native_clone_tree(int at_fd, const char *path, unsigned int flags,
-			  uint64_t attrs) wdr_must_check;
-
-/* Write @pid's uid and gid maps, one id each. */
-int wdr_native_write_maps(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid,
-			  uint32_t out_gid, bool deny_setgroups,
-			  struct wdr_err *err) wdr_must_check;
 
 /* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);

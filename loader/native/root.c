@@ -77,7 +77,7 @@ int wdr_root_bind_host(struct root *r, const char *path, const char *target, uin
 		       struct wdr_err *err)
 {
 	wdr_close_ int tree =
-		wdr_native_clone_tree(AT_FDCWD, path, AT_RECURSIVE, MOUNT_ATTR_NOSUID | attrs);
+		wdr_tree_clone(AT_FDCWD, path, AT_RECURSIVE, MOUNT_ATTR_NOSUID | attrs);
 	wdr_close_ int at = -1;
 	int e;
 
@@ -97,8 +97,8 @@ int wdr_root_bind_host(struct root *r, const char *path, const char *target, uin
 int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, uint64_t attrs,
 			  struct wdr_err *err)
 {
-	wdr_close_ int tree = wdr_native_clone_tree(r->scratch_fd, name, 0,
-						    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attrs);
+	wdr_close_ int tree = wdr_tree_clone(r->scratch_fd, name, 0,
+					     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attrs);
 	wdr_close_ int at = -1;
 	int e;
 
@@ -145,10 +145,9 @@ static int bind_mounts(struct root *r, struct wdr_err *err)
 		int e;
 
 		if (t->fd < 0)
-			t->fd = wdr_native_clone_tree(
-				AT_FDCWD, t->source, AT_RECURSIVE,
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-					(t->readonly ? MOUNT_ATTR_RDONLY : 0));
+			t->fd = wdr_tree_clone(AT_FDCWD, t->source, AT_RECURSIVE,
+					       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+						       (t->readonly ? MOUNT_ATTR_RDONLY : 0));
 		if (t->fd < 0)
 			return wdr_err_set(err, t->fd, "mount %s: %s", t->source, strerror(-t->fd));
 		at = wdr_root_target(r, t->target, t->is_dir, err);
@@ -185,8 +184,7 @@ static int start_root(struct root *r, struct wdr_err *err)
 		return e;
 	if (r->b->root.target)
 		return wdr_root_start_image(r, err);
-	r->fd = wdr_native_clone_tree(r->scratch_fd, "root", 0,
-				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	r->fd = wdr_tree_clone(r->scratch_fd, "root", 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (r->fd < 0)
 		return wdr_err_set(err, r->fd, "new root: %s", strerror(-r->fd));
 	e = wdr_root_attach_top(r, r->fd, err);

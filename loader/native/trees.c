@@ -7,73 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "native/native_priv.h"
-
-int wdr_native_clone_tree(int at_fd, const char *path, unsigned int flags, uint64_t attrs)
-{
-	struct mount_attr a = { .attr_set = attrs, .propagation = MS_PRIVATE };
-	wdr_close_ int fd = -1;
-
-	fd = open_tree(at_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
-	if (fd < 0)
-		return -errno;
-	if (mount_setattr(fd, "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), &a, sizeof(a)) < 0)
-		return -errno;
-	return WDR_TAKE_FD(fd);
-}
-
-/* A user namespace exists as long as somebody holds it: borrow one from a child that only waits. */
-static int make_userns(uid_t in_uid, gid_t in_gid, uint32_t out)
-{
-	pid_t parent = getpid();
-	char path[64];
-	siginfo_t si;
-	int fd = -1;
-	pid_t pid;
-	int r;
-
-	pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
-	if (pid < 0)
-		return -errno;
-	if (pid == 0) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-			_exit(1);
-		for (;;)
-			(void)pause();
-	}
-	r = wdr_native_write_maps(pid, in_uid, in_gid, out, out, false, NULL);
-	if (r == 0) {
-		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		r = fd < 0 ? -errno : fd;
-	}
-	(void)kill(pid, SIGKILL);
-	while (waitid(P_PID, (id_t)pid, &si, WEXITED) < 0 && errno == EINTR)
-		;
-	return r;
-}
-
-int wdr_native_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid, uint32_t host_uid)
-{
-	struct mount_attr a = { .attr_set = MOUNT_ATTR_IDMAP };
-	wdr_close_ int userns_fd = make_userns(owner_uid, owner_gid, host_uid);
-
-	if (userns_fd < 0)
-		return userns_fd;
-	a.userns_fd = (uint64_t)userns_fd;
-	if (mount_setattr(tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) < 0)
-		return -errno;
-	return 0;
-}
 
 static char *absolute(const char *base, const char *path)
 {
@@ -98,12 +36,12 @@ static int clone_for_job(struct wdr_backend_job *b, struct native_tree *t, const
 	const struct wdr_spec *s = b->spec;
 	int r;
 
-	t->fd = wdr_native_clone_tree(AT_FDCWD, t->source, AT_RECURSIVE, tree_attrs(t->readonly));
+	t->fd = wdr_tree_clone(AT_FDCWD, t->source, AT_RECURSIVE, tree_attrs(t->readonly));
 	if (t->fd < 0)
 		return wdr_err_wrap(err, WDR_TAKE_FD(t->fd), "mount %s", t->source);
 	if (s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP))
 		return 0;
-	r = wdr_native_idmap(t->fd, st->st_uid, st->st_gid, s->host_uid);
+	r = wdr_tree_idmap(t->fd, st->st_uid, st->st_gid, s->host_uid, s->host_uid);
 	/* Read-only without it is less than was asked for, never more: the mode bits decide then. */
 	if (r < 0 && !t->readonly)
 		return wdr_err_wrap(
@@ -163,8 +101,8 @@ int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err)
 	for (unsigned int i = 0; r == 0 && s->privileged && i < s->n_views; i++) {
 		struct native_tree *t = &b->views[i];
 
-		t->fd = wdr_native_clone_tree(s->views[i].dir_fd, "", AT_EMPTY_PATH,
-					      tree_attrs(true) | MOUNT_ATTR_NOEXEC);
+		t->fd = wdr_tree_clone(s->views[i].dir_fd, "", AT_EMPTY_PATH,
+				       tree_attrs(true) | MOUNT_ATTR_NOEXEC);
 		if (t->fd < 0)
 			return wdr_err_wrap(err, WDR_TAKE_FD(t->fd), "show the job its cgroup %s",
 					    s->views[i].name);
