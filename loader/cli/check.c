@@ -8,12 +8,13 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/cli.h"
+#include "native/probe.h"
 #include "wdr_build.h"
 
 /* Every module that gives a protection says here whether it can. */
 static const struct wdr_probe *const probes[] = {
-	&wdr_cgroup_probe,
-	NULL,
+	&wdr_native_ns_probe, &wdr_native_root_probe, &wdr_native_exec_probe,
+	&wdr_cgroup_probe,    &wdr_cpu_probe,	      NULL,
 };
 
 struct check_args {
@@ -65,7 +66,7 @@ void wdr_check_print(const struct wdr_check_report *rep, FILE *f)
 		(void)fprintf(f, "%-15s %s%s%s\n", wdr_protection_name(p), row->yes ? "yes" : "no",
 			      row->why[0] ? "  " : "", row->why);
 		if (!row->yes)
-			(void)fprintf(f, "%-15s     remedy: %s\n", "", wdr_protection_remedy(p));
+			(void)fprintf(f, "%-15s     remedy: %s\n", "", remedy(rep, p));
 	}
 	(void)fprintf(f, "\n%u of %u protections", _WDR_PROT_MAX - missing, _WDR_PROT_MAX);
 	if (missing)

@@ -27,3 +27,6 @@ unsigned int wdr_check_missing(const struct wdr_check_report *rep);
 void wdr_check_print(const struct wdr_check_report *rep, FILE *f);
 /* {"version": 1, "all": BOOL, "protections": [...], "facts": {...}}; NULL: no memory. */
 json_t *wdr_check_json(const struct wdr_check_report *rep);
+
+/* Whether the supervisor can hold a job to its CPU seconds. */
+extern const struct wdr_probe wdr_cpu_probe;

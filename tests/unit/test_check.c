@@ -115,6 +115,11 @@ static void prints_the_remedy_of_each_no(void **state)
 	assert_non_null(strstr(text, "\npids_limit      yes\n"));
 	assert_null(strstr(strstr(text, "remedy") + 1, "remedy"));
 	assert_non_null(strstr(text, "34 of 35 protections; "));
+	rewind(f);
+	rep.rows[WDR_PROT_IDMAP].remedy = "do something";
+	wdr_check_print(&rep, f);
+	(void)fflush(f);
+	assert_non_null(strstr(text, "remedy: do something\n"));
 }
 
 static void says_the_same_in_json(void **state)
