@@ -101,7 +101,7 @@ static void decide_by_status(struct wdr_job *j)
 		signo = WTERMSIG(j->status);
 	e->signal = signo;
 	if (signo == SIGSYS && j->o.policy->syscalls.on_deny == WDR_ON_SYSCALL_KILL)
-		wdr_job_decide(j, WDR_EXIT_SYSCALL, 0, 0, "a refused system call");
+		wdr_job_decide(j, WDR_EXIT_SYSCALL, 0, 0, NULL);
 	else if (!j->running_ns)
 		wdr_job_decide(j, WDR_EXIT_ERROR, 0, 125, "the job's first process was killed");
 	else
