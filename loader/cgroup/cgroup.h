@@ -36,10 +36,19 @@ struct wdr_cgroup_usage {
 };
 
 /*
- * Find this machine's hierarchies below @root (NULL: /sys/fs/cgroup) and what they can limit, and
- * prepare the parent folder WARDER with its controllers. Under systemd as PID 1 this asks it over
- * D-Bus for a delegated scope and moves the caller's process there.
- * Returns 0; -ENOENT if there is no cgroup file system, -EACCES or -EROFS if it can't be written.
+ * Find this machine's hierarchies and prepare the folder warder with its controllers in each: at the
+ * top, or where that can't be written, in this process' own cgroup. @root is NULL, or a folder that
+ * is laid out as /sys/fs/cgroup for tests.
+ *
+ * On pure v2 under systemd as PID 1 the place is what systemd has delegated: this process' own
+ * unit if it has Delegate=yes (it should say Slice=warder.slice, too), else a transient scope that is
+ * asked for, in warder.slice; an ordinary user asks the systemd of the user. This process is then
+ * moved into a leaf `supervisor` beside the jobs. The same goes for the top of a container's cgroup
+ * namespace, where other processes are moved along: with them there, no limit could be set.
+ *
+ * A controller that can't be had is no failure here but of the limit that wants it.
+ * Returns 0; -ENOENT if no cgroup2 is mounted, -EACCES or -EROFS if it can't be written, -ETIMEDOUT
+ * if systemd does not answer within 5 s, or what sd-bus returned.
  */
 int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret,
 			struct wdr_err *err) wdr_must_check;
@@ -54,7 +63,10 @@ void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep);
 /* The same on this machine's tree, as a row of the checks' table. */
 extern const struct wdr_probe wdr_cgroup_probe;
 
-/* The v2 folder that holds every Warder's jobs: where BPF for all of them hangs. Stays @t's. */
+/*
+ * The v2 folder that holds every Warder's jobs, warder or warder.slice: where BPF for all of them
+ * hangs. Stays @t's. It may be a new directory once the last job has gone: compare inode numbers.
+ */
 int wdr_cgroup_tree_fd(const struct wdr_cgroup_tree *t);
 
 /*
@@ -130,7 +142,7 @@ int wdr_cgroup_remove(struct wdr_cgroup *cg, int wait_ms, struct wdr_err *err) w
 /* Kill and remove by name what a dead supervisor left. 0 too if there is nothing. */
 int wdr_cgroup_sweep(struct wdr_cgroup_tree *t, const char *job,
 		     struct wdr_err *err) wdr_must_check;
-/* Remove WARDER itself where no job is left in it; the scope, too. */
+/* Remove the folders warder where no job is left in them. A scope goes with its last process. */
 void wdr_cgroup_tree_trim(struct wdr_cgroup_tree *t);
 
 #define wdr_cgroup_tree_ wdr_cleanup(wdr_cgroup_tree_freep)

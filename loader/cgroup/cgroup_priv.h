@@ -6,11 +6,13 @@
 
 #include <limits.h>
 
-#define WDR_CGROUP_DIR	     "warder" /* the folder that holds all jobs, in every hierarchy */
-#define WDR_CGROUP_MAX_HIER  4	      /* v2, and at most one v1 hierarchy a controller */
-#define WDR_CGROUP_JOB_MAX   64	      /* DESIGN: a job name has at most 63 characters */
-#define WDR_CGROUP_MAX_DEPTH 16	      /* of what a sandbox makes below its job */
-#define WDR_CGROUP_MAX_SUBS  1024     /* sub-cgroups removed below one job */
+#define WDR_CGROUP_DIR	     "warder"	    /* the folder that holds all jobs, in every hierarchy */
+#define WDR_CGROUP_LEAF	     "supervisor"   /* where we go where a cgroup must have no process */
+#define WDR_CGROUP_SLICE     "warder.slice" /* systemd's name for what holds all our scopes */
+#define WDR_CGROUP_MAX_HIER  4		    /* v2, and at most one v1 hierarchy a controller */
+#define WDR_CGROUP_JOB_MAX   64		    /* DESIGN: a job name has at most 63 characters */
+#define WDR_CGROUP_MAX_DEPTH 16		    /* of what a sandbox makes below its job */
+#define WDR_CGROUP_MAX_SUBS  1024	    /* sub-cgroups removed below one job */
 
 enum wdr_cgroup_ctl {
 	WDR_CGROUP_CPU,
@@ -49,15 +51,16 @@ int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root,
 struct wdr_cgroup_hier {
 	bool v2;
 	unsigned int ctls;
-	int base_fd;   /* the cgroup that holds WDR_CGROUP_DIR */
-	int fd;	       /* WDR_CGROUP_DIR */
-	char name[64]; /* folder in a job's view: "cpu,cpuacct"; "" for pure v2 */
-	char path[PATH_MAX];
+	int base_fd;	     /* the cgroup that holds WDR_CGROUP_DIR */
+	int fd;		     /* WDR_CGROUP_DIR */
+	char name[64];	     /* folder in a job's view: "cpu,cpuacct"; "" for pure v2 */
+	char path[PATH_MAX]; /* base_fd's */
 };
 
 struct wdr_cgroup_tree {
 	struct wdr_cgroup_hier hier[WDR_CGROUP_MAX_HIER];
 	unsigned int n;
+	int slice_fd; /* under systemd: the folder of all Warders' units, else -1 */
 	char why[_WDR_CGROUP_CTL_MAX][192]; /* a controller is missing, because */
 };
 
@@ -72,6 +75,26 @@ struct wdr_cgroup {
 	uint64_t pids_peak, memory_peak_bytes;
 	uint64_t missing; /* WDR_PROT_BIT()s of waived limits that could not be set */
 };
+
+/*
+ * Find where in mount @m jobs may be made, and open it as @h->base_fd: the top, else this process'
+ * own cgroup; under systemd, @systemd, what it has delegated to us, if need be a new scope.
+ */
+int wdr_cgroup_place(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m, bool systemd,
+		     struct wdr_err *err) wdr_must_check;
+/*
+ * Move this process out of @h->base_fd into a leaf beside the jobs: a v2 cgroup that hands
+ * controllers down may hold no process (admin-guide/cgroup-v2.rst, "No Internal Process
+ * Constraint"). If the base is the root of our cgroup namespace, a container's, all others in it
+ * are moved as well. Returns 0 or the -errno of mkdirat(2), write(2).
+ */
+int wdr_cgroup_vacate(const struct wdr_cgroup_hier *h) wdr_must_check;
+
+/*
+ * Move this process into a new delegated scope of systemd, in WDR_CGROUP_SLICE. Returns when it is
+ * there; -ETIMEDOUT after 5 s, -EIO if systemd failed, or what sd-bus returned.
+ */
+int wdr_cgroup_scope_enter(struct wdr_err *err) wdr_must_check;
 
 /* Open or make WDR_CGROUP_DIR in every hierarchy, with its controllers. */
 int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err) wdr_must_check;

@@ -125,25 +125,70 @@ int wdr_cgroup_remove(struct wdr_cgroup *cg, int wait_ms, struct wdr_err *err)
 	return remove_job(cg->tree_ref, cg->job, deadline_ns, err);
 }
 
+/* Kill and remove @job in the folder @fd, which is @path's. */
+static int sweep_at(int fd, const char *path, const char *job, struct wdr_err *err)
+{
+	uint64_t deadline_ns = wdr_cgroup_now_ns() + SWEEP_WAIT_MS * UINT64_C(1000000);
+	wdr_close_ int dir = openat(fd, job, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int r;
+
+	if (dir < 0 && errno == ENOENT)
+		return 0;
+	r = dir < 0 ? -errno : wdr_cgroup_kill_at(dir);
+	if (r < 0)
+		return wdr_err_set(err, r, "kill %s/%s/%s: %s", path, WDR_CGROUP_DIR, job,
+				   strerror(-r));
+	r = wdr_cgroup_rmtree(fd, job, deadline_ns);
+	if (r < 0)
+		return wdr_err_set(err, r, "remove %s/%s/%s: %s", path, WDR_CGROUP_DIR, job,
+				   strerror(-r));
+	return 0;
+}
+
+/* Under systemd every Warder has a unit of its own: look for @job in the others', too. */
+static int sweep_units(struct wdr_cgroup_tree *t, const char *job, struct wdr_err *err)
+{
+	int copy = openat(t->slice_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	int r = 0;
+
+	if (!d) {
+		wdr_closep(&copy);
+		return wdr_err_set(err, -errno, "read %s/..: %s", t->hier[0].path, strerror(errno));
+	}
+	while (r >= 0 && (e = readdir(d))) {
+		wdr_close_ int unit = -1, fd = -1;
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		unit = openat(t->slice_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = openat(unit, WDR_CGROUP_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0)
+			r = sweep_at(fd, e->d_name, job, err);
+	}
+	(void)closedir(d);
+	return r;
+}
+
 int wdr_cgroup_sweep(struct wdr_cgroup_tree *t, const char *job, struct wdr_err *err)
 {
 	unsigned int i;
-	int r;
+	int r, first = 0;
 
 	if (wdr_cgroup_name_check(job) < 0)
 		return wdr_err_set(err, -EINVAL, "\"%.64s\" can't name a cgroup", job);
 	for (i = 0; i < t->n; i++) {
-		wdr_close_ int fd = -1;
-
 		if (t->hier[i].fd < 0)
 			continue;
-		fd = openat(t->hier[i].fd, job, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0)
-			continue; /* the removal below tells if that was more than absence */
-		r = wdr_cgroup_kill_at(fd);
-		if (r < 0)
-			return wdr_err_set(err, r, "kill %s/%s/%s: %s", t->hier[i].path,
-					   WDR_CGROUP_DIR, job, strerror(-r));
+		r = sweep_at(t->hier[i].fd, t->hier[i].path, job, first ? NULL : err);
+		if (r < 0 && !first)
+			first = r;
 	}
-	return remove_job(t, job, wdr_cgroup_now_ns() + SWEEP_WAIT_MS * UINT64_C(1000000), err);
+	if (t->slice_fd >= 0) {
+		r = sweep_units(t, job, first ? NULL : err);
+		if (r < 0 && !first)
+			first = r;
+	}
+	return first;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define ALL_CTLS  ((1U << _WDR_CGROUP_CTL_MAX) - 1)
 
 int wdr_cgroup_tree_find(const struct wdr_cgroup_tree *t, enum wdr_cgroup_ctl c)
 {
@@ -21,7 +22,7 @@ int wdr_cgroup_tree_find(const struct wdr_cgroup_tree *t, enum wdr_cgroup_ctl c)
 
 int wdr_cgroup_tree_fd(const struct wdr_cgroup_tree *t)
 {
-	return t->hier[0].fd;
+	return t->slice_fd >= 0 ? t->slice_fd : t->hier[0].fd;
 }
 
 static unsigned int read_ctls(int fd, const char *file)
@@ -31,24 +32,6 @@ static unsigned int read_ctls(int fd, const char *file)
 	if (wdr_cgroup_read(fd, file, text, sizeof(text)) < 0)
 		return 0;
 	return wdr_cgroup_ctl_bits(text, " ");
-}
-
-/* One write a controller, so that one that is refused does not cost the others. */
-static int enable_ctls(int fd, unsigned int want)
-{
-	unsigned int missing = want & ~read_ctls(fd, "cgroup.subtree_control");
-	char text[32];
-	int c, r, first = 0;
-
-	for (c = 0; c < _WDR_CGROUP_CTL_MAX; c++) {
-		if (!(missing & (1U << c)))
-			continue;
-		(void)snprintf(text, sizeof(text), "+%s", wdr_cgroup_ctl_name(c));
-		r = wdr_cgroup_write(fd, "cgroup.subtree_control", text);
-		if (r < 0 && !first)
-			first = r;
-	}
-	return first;
 }
 
 /* Make WDR_CGROUP_DIR in @h's base and open it. */
@@ -66,43 +49,117 @@ static int open_dir(struct wdr_cgroup_hier *h)
 	return 0;
 }
 
-static int prepare_v2(struct wdr_cgroup_hier *h)
+static void note(struct wdr_cgroup_tree *t, int c, const struct wdr_cgroup_hier *h,
+		 const char *file, const char *what)
 {
-	unsigned int have;
+	if (*t->why[c])
+		return; /* the first reason is the cause of others */
+	(void)snprintf(t->why[c], sizeof(t->why[c]), "%.100s/%.30s: %.48s", h->path, file, what);
+}
+
+/* One write a controller, so that one that is refused does not cost the others. */
+static void enable_ctls(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h, int fd)
+{
+	unsigned int missing = ALL_CTLS & ~read_ctls(fd, "cgroup.subtree_control");
+	unsigned int offered = read_ctls(fd, "cgroup.controllers");
+	char text[32];
+	int c, r;
+
+	for (c = 0; c < _WDR_CGROUP_CTL_MAX; c++) {
+		if (!(missing & (1U << c)))
+			continue;
+		if (!(offered & (1U << c))) {
+			note(t, c, h, "cgroup.controllers", "it is not listed");
+			continue;
+		}
+		(void)snprintf(text, sizeof(text), "+%s", wdr_cgroup_ctl_name(c));
+		r = wdr_cgroup_write(fd, "cgroup.subtree_control", text);
+		if (r < 0)
+			note(t, c, h, "cgroup.subtree_control", strerror(-r));
+	}
+}
+
+/*
+ * Only the machine's root may hand controllers down and have processes. Elsewhere "+memory" would be
+ * refused, and "+cpu" would be taken and make of @h's base a threaded domain, where no job can be.
+ */
+static int make_room(struct wdr_cgroup_hier *h)
+{
+	char text[32];
 	int r;
+
+	if (faccessat(h->base_fd, "cgroup.type", F_OK, 0) < 0)
+		return 0;
+	r = wdr_cgroup_read(h->base_fd, "cgroup.procs", text, sizeof(text));
+	if (r < 0 || !*text)
+		return r;
+	r = wdr_cgroup_vacate(h);
+	if (r < 0)
+		return r;
+	r = wdr_cgroup_read(h->base_fd, "cgroup.procs", text, sizeof(text));
+	return r < 0 ? r : *text ? -EBUSY : 0;
+}
+
+static int prepare_v2(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
+{
+	unsigned int base;
+	int c, r;
 
 	r = open_dir(h);
 	if (r < 0)
 		return r;
-	have = read_ctls(h->fd, "cgroup.subtree_control");
-	if (have != (1U << _WDR_CGROUP_CTL_MAX) - 1) {
-		/* What can't be enabled is missing for good; a limit that needs it says so. */
-		(void)enable_ctls(h->base_fd, read_ctls(h->base_fd, "cgroup.controllers"));
-		(void)enable_ctls(h->fd, read_ctls(h->fd, "cgroup.controllers"));
-		have = read_ctls(h->fd, "cgroup.subtree_control");
-	}
-	h->ctls = have;
+	h->ctls = read_ctls(h->fd, "cgroup.subtree_control");
+	if (h->ctls == ALL_CTLS)
+		return 0;
+	base = read_ctls(h->base_fd, "cgroup.subtree_control");
+	r = base == ALL_CTLS ? 0 : make_room(h);
+	for (c = 0; r < 0 && c < _WDR_CGROUP_CTL_MAX; c++)
+		note(t, c, h, "cgroup.procs", strerror(-r));
+	if (!r && base != ALL_CTLS)
+		enable_ctls(t, h, h->base_fd);
+	enable_ctls(t, h, h->fd);
+	h->ctls = read_ctls(h->fd, "cgroup.subtree_control");
 	return 0;
+}
+
+/* A v1 hierarchy that can't be used costs its controllers, no more: a limit that wants them fails. */
+static void lose_v1(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h, const char *file, int r)
+{
+	int c;
+
+	for (c = 0; c < _WDR_CGROUP_CTL_MAX; c++)
+		if (h->ctls & (1U << c))
+			note(t, c, h, file, strerror(-r));
+	h->ctls = 0;
+}
+
+static void prepare_v1(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
+{
+	int r;
+
+	if (!h->ctls)
+		return;
+	r = open_dir(h);
+	if (r < 0)
+		lose_v1(t, h, WDR_CGROUP_DIR, r);
 }
 
 int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err)
 {
 	struct wdr_cgroup_hier *h;
 	unsigned int i;
-	int r, c;
+	int r;
 
 	for (i = 0; i < t->n; i++) {
 		h = &t->hier[i];
-		r = h->v2 ? prepare_v2(h) : open_dir(h);
-		if (r < 0 && h->v2)
+		if (!h->v2) {
+			prepare_v1(t, h);
+			continue;
+		}
+		r = prepare_v2(t, h);
+		if (r < 0)
 			return wdr_err_set(err, r, "make %s/%s: %s", h->path, WDR_CGROUP_DIR,
 					   strerror(-r));
-		for (c = 0; r < 0 && c < _WDR_CGROUP_CTL_MAX; c++)
-			if (h->ctls & (1U << c))
-				(void)snprintf(t->why[c], sizeof(t->why[c]), "%.120s/%s: %s",
-					       h->path, WDR_CGROUP_DIR, strerror(-r));
-		if (r < 0)
-			h->ctls = 0;
 	}
 	return 0;
 }
@@ -111,53 +168,83 @@ static void init_hier(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *
 {
 	h->v2 = m->v2;
 	h->ctls = m->ctls;
-	h->fd = -1;
-	h->base_fd = -1;
 	memcpy(h->path, m->path, sizeof(h->path));
 	(void)snprintf(h->name, sizeof(h->name), "%.63s", strrchr(m->path, '/') + 1);
 }
 
-static int open_bases(struct wdr_cgroup_tree *t, const struct wdr_cgroup_mounts *ms,
-		      struct wdr_err *err)
+/* v2 becomes hier[0]. */
+static int place_all(struct wdr_cgroup_tree *t, const struct wdr_cgroup_mounts *ms, bool systemd,
+		     struct wdr_err *err)
 {
 	struct wdr_cgroup_hier *h;
 	unsigned int i;
-	int pass;
+	int pass, r;
 
-	for (pass = 0; pass < 2; pass++) /* v2 goes first */
-		for (i = 0; i < ms->n; i++)
-			if (ms->m[i].v2 == !pass)
-				init_hier(&t->hier[t->n++], &ms->m[i]);
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < ms->n; i++) {
+			if (ms->m[i].v2 != !pass)
+				continue;
+			h = &t->hier[t->n++];
+			init_hier(h, &ms->m[i]);
+			r = wdr_cgroup_place(h, &ms->m[i], systemd, h->v2 ? err : NULL);
+			if (r < 0 && h->v2)
+				return r;
+			if (r < 0)
+				lose_v1(t, h, "", r);
+		}
+	}
 	if (t->n == 1)
 		t->hier[0].name[0] = '\0';
-	for (i = 0; i < t->n; i++) {
-		h = &t->hier[i];
-		h->base_fd = open(h->path, DIR_FLAGS);
-		if (h->base_fd < 0)
-			return wdr_err_set(err, -errno, "open %s: %s", h->path, strerror(errno));
-	}
 	return 0;
+}
+
+static struct wdr_cgroup_tree *alloc_tree(void)
+{
+	struct wdr_cgroup_tree *t = calloc(1, sizeof(*t));
+	unsigned int i;
+
+	if (!t)
+		return NULL;
+	t->slice_fd = -1;
+	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++)
+		t->hier[i].base_fd = t->hier[i].fd = -1;
+	return t;
+}
+
+/*
+ * On a hybrid machine systemd manages only its own v1 hierarchy and, in the others, what it made:
+ * a folder beside that is left alone. On v2 it takes controllers away from what it does not know.
+ */
+static bool by_systemd(const char *root, const struct wdr_cgroup_mounts *ms)
+{
+	return !root && ms->n == 1 && !access("/run/systemd/system", F_OK);
 }
 
 int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
 {
-	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
-	wdr_free_ struct wdr_cgroup_mounts *ms = NULL;
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = alloc_tree();
+	wdr_free_ struct wdr_cgroup_mounts *ms = malloc(sizeof(*ms));
+	bool systemd;
 	int r;
 
-	ms = malloc(sizeof(*ms));
-	t = calloc(1, sizeof(*t));
 	if (!ms || !t)
 		return -ENOMEM;
 	r = wdr_cgroup_mounts_find(ms, root, err);
 	if (r < 0)
 		return r;
-	r = open_bases(t, ms, err);
+	systemd = by_systemd(root, ms);
+	r = place_all(t, ms, systemd, err);
 	if (r < 0)
 		return r;
 	r = wdr_cgroup_tree_prepare(t, err);
 	if (r < 0)
 		return r;
+	if (systemd) {
+		t->slice_fd = openat(t->hier[0].base_fd, "..", DIR_FLAGS);
+		if (t->slice_fd < 0)
+			return wdr_err_set(err, -errno, "open %s/..: %s", t->hier[0].path,
+					   strerror(errno));
+	}
 	*ret = WDR_TAKE_PTR(t);
 	return 0;
 }
@@ -168,10 +255,11 @@ void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t)
 
 	if (!*t)
 		return;
-	for (i = 0; i < (*t)->n; i++) {
+	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++) {
 		wdr_closep(&(*t)->hier[i].base_fd);
 		wdr_closep(&(*t)->hier[i].fd);
 	}
+	wdr_closep(&(*t)->slice_fd);
 	free(*t);
 	*t = NULL;
 }
