@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "native/native_priv.h"
+#include "base/wdr_tree.h"
 #include "native/probe_priv.h"
 
 /* The child is a copy of its parent: a literal's address means the same in both. */
@@ -54,7 +54,7 @@ static int converse(const struct wdr_trial *t, pid_t pid, struct pipes *p, const
 
 	*ret_step = "map the ids of a user namespace";
 	if (t->namespaces & CLONE_NEWUSER)
-		r = wdr_native_write_maps(pid, 0, 0, uid, gid, geteuid() != 0, NULL);
+		r = wdr_userns_map(pid, 0, 0, uid, gid, geteuid() != 0, NULL);
 	if (r < 0)
 		return r;
 	*ret_step = "speak to a child";

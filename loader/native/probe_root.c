@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/wdr_io.h"
-#include "native/native_priv.h"
+#include "base/wdr_tree.h"
 #include "native/probe.h"
 #include "native/probe_priv.h"
 
@@ -64,7 +64,7 @@ static int mask_proc(const char **step)
 	if (move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return -errno;
 	*step = "cover a file of /proc";
-	null = wdr_native_clone_tree(AT_FDCWD, "/dev/null", 0, MOUNT_ATTR_RDONLY);
+	null = wdr_tree_clone(AT_FDCWD, "/dev/null", 0, MOUNT_ATTR_RDONLY);
 	if (null < 0)
 		return null;
 	if (move_mount(null, "", AT_FDCWD, "/proc/version", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -98,11 +98,11 @@ static int idmap_here(const char **step)
 	struct stat st;
 
 	*step = "clone the mount of the working directory";
-	fd = wdr_native_clone_tree(AT_FDCWD, ".", 0, 0);
+	fd = wdr_tree_clone(AT_FDCWD, ".", 0, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
 	*step = "idmap the file system of the working directory";
-	return wdr_native_idmap(fd, st.st_uid, st.st_gid, FOREIGN_UID);
+	return wdr_tree_idmap(fd, st.st_uid, st.st_gid, FOREIGN_UID, FOREIGN_UID);
 }
 
 static const struct wdr_trial trials[] = {
