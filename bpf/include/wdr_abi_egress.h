@@ -15,6 +15,7 @@
 #define WDR_EGRESS_MAX_ROWS    65536  /* rows of records, of all loaded policies together */
 #define WDR_EGRESS_ROW	       8      /* records in a row */
 #define WDR_EGRESS_MAX_DEPTH   128    /* records of one entry: up to 16 rows */
+#define WDR_EGRESS_MAX_HOSTS   16384  /* addresses of this machine */
 #define WDR_EGRESS_V4_BITS     96     /* a.b.c.d/n has length 96 + n */
 #define WDR_EGRESS_HOST_BITS   128
 #define WDR_EGRESS_NO_RULE     0xffffffff
@@ -73,6 +74,36 @@ struct wdr_egress_head {
 };
 WDR_ABI_SIZE(wdr_egress_head, 40);
 
+/* Where a row is found: rows 0.. of each loaded policy. */
+struct wdr_egress_row_key {
+	__u32 policy;
+	__u32 row;
+};
+WDR_ABI_SIZE(wdr_egress_row_key, 8);
+
+struct wdr_egress_addr {
+	__u8 addr[16];
+};
+WDR_ABI_SIZE(wdr_egress_addr, 16);
+
+/* A loaded policy, at its number. Equal ones, by the SHA-256 of their compiled form, are one. */
+struct wdr_egress_policy {
+	struct wdr_egress_head head;
+	__u8 sha[32];
+	__u32 n_entries;
+	__u32 n_rows;
+	__u32 state; /* WDR_POLICY_* */
+	__u32 zero;
+	__u64 used_ns; /* when its last job left, CLOCK_MONOTONIC */
+};
+WDR_ABI_SIZE(wdr_egress_policy, 96);
+
+enum wdr_policy_state {
+	WDR_POLICY_LOADING = 1, /* being filled by who holds the number */
+	WDR_POLICY_READY = 2,
+	WDR_POLICY_DIRTY = 3, /* nobody's, its trie still has entries */
+};
+
 enum wdr_deny_kind {
 	WDR_DENY_SOCKET = 1, /* EPERM at a system call */
 	WDR_DENY_PACKET = 2, /* dropped or answered on the wire */
@@ -80,6 +111,7 @@ enum wdr_deny_kind {
 
 /* Denials are counted, not listed: at most WDR_DENIALS_MAX different ones a job. */
 #define WDR_DENIALS_MAX 256
+#define WDR_DENIALS_ALL 65536 /* of all jobs together */
 
 struct wdr_deny_key {
 	__u32 slot;
@@ -92,6 +124,12 @@ struct wdr_deny_key {
 	__u8 zero[3];
 };
 WDR_ABI_SIZE(wdr_deny_key, 32);
+
+struct wdr_deny_index {
+	__u32 slot;
+	__u32 n; /* 0..WDR_DENIALS_MAX - 1 */
+};
+WDR_ABI_SIZE(wdr_deny_index, 8);
 
 struct wdr_deny_val {
 	__u64 count;	/* attempts, or packets (each of a super-packet) */

@@ -22,14 +22,14 @@ struct wdr_egress_verdict {
 WDR_ABI_SIZE(wdr_egress_verdict, 8);
 
 /* TCP, UDP, DCCP, SCTP and UDP-Lite have their ports in the same place; others have port 0. */
-static inline int wdr_egress_has_ports(__u8 proto)
+WDR_ABI_INLINE int wdr_egress_has_ports(__u8 proto)
 {
 	return proto == 6 || proto == 17 || proto == 33 || proto == 132 || proto == 136;
 }
 
 /* How long an allow rule's prefix must be. @is_host: the address is one of this machine's own. */
-static inline __u8 wdr_egress_private_bits(const struct wdr_egress_head *head,
-					   const struct wdr_egress_entry *entry, int is_host)
+WDR_ABI_INLINE __u8 wdr_egress_private_bits(const struct wdr_egress_head *head,
+					    const struct wdr_egress_entry *entry, int is_host)
 {
 	if (head->private != WDR_ACT_DENY)
 		return 0;
@@ -37,8 +37,8 @@ static inline __u8 wdr_egress_private_bits(const struct wdr_egress_head *head,
 }
 
 /* Does this record decide? The first one of the entry that does has the last word. */
-static inline int wdr_egress_rec_decides(const struct wdr_egress_rec *r, __u8 private_bits,
-					 __u16 port, __u8 proto)
+WDR_ABI_INLINE int wdr_egress_rec_decides(const struct wdr_egress_rec *r, __u8 private_bits,
+					  __u16 port, __u8 proto)
 {
 	if (r->proto ? r->proto != proto : proto != 6 && proto != 17)
 		return 0;
@@ -48,8 +48,8 @@ static inline int wdr_egress_rec_decides(const struct wdr_egress_rec *r, __u8 pr
 }
 
 /* The verdict when no record decides. */
-static inline struct wdr_egress_verdict wdr_egress_unmatched(const struct wdr_egress_head *head,
-							     __u8 private_bits, __u8 proto)
+WDR_ABI_INLINE struct wdr_egress_verdict wdr_egress_unmatched(const struct wdr_egress_head *head,
+							      __u8 private_bits, __u8 proto)
 {
 	struct wdr_egress_verdict v = { .rule = WDR_EGRESS_NO_RULE, .action = WDR_ACT_DENY };
 
@@ -68,7 +68,7 @@ static inline struct wdr_egress_verdict wdr_egress_unmatched(const struct wdr_eg
  * Where in @addr a NAT64 (64:ff9b::/96, RFC 6052) or 6to4 (2002::/16, RFC 3056) address holds its
  * IPv4 address: the offset in bytes, 0 for any other address.
  */
-static inline __u32 wdr_egress_inside(const __u8 *addr)
+WDR_ABI_INLINE __u32 wdr_egress_inside(const __u8 *addr)
 {
 	__u32 i;
 

@@ -23,6 +23,7 @@ for h in $(find loader runsc-glue tests -name '*.h' 2>/dev/null); do
 done
 [ -n "$(find bpf -name '*.bpf.c')" ] || exit $rc
 for h in $(find bpf/lib bpf/maps -name '*.bpf.h'); do
-	alone "$h" "${CLANG:-clang}" -target bpf -mcpu=v3 -O2 -D__TARGET_ARCH_x86 -Ibpf
+	alone "$h" "${CLANG:-clang}" -target bpf -mcpu=v3 -O2 -D__TARGET_ARCH_x86 -Ibpf \
+		-idirafter "/usr/include/$(uname -m)-linux-gnu"
 done
 exit $rc

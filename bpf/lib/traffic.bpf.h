@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* May this packet pass? The same for tc and for cgroup_skb, which differ in what a refusal does. */
+#pragma once
+
+#include "lib/deny.bpf.h"
+#include "lib/flow.bpf.h"
+#include "lib/packet.bpf.h"
+
+WDR_INLINE void wdr_flow_key_of(struct wdr_flow_key *k, const struct wdr_ctx *c,
+				const struct wdr_pkt *p, bool to_job)
+{
+	__builtin_memset(k, 0, sizeof(*k));
+	k->job = c->slot->job;
+	k->proto = wdr_proto_of(p->proto);
+	__builtin_memcpy(k->remote, to_job ? p->src : p->dst, sizeof(k->remote));
+	k->local_port = to_job ? p->dport : p->sport;
+	k->remote_port = to_job ? p->sport : p->dport;
+}
+
+/* Is this ICMP error about a packet of a known flow? */
+WDR_INLINE bool wdr_error_known(const struct wdr_ctx *c, const struct wdr_pkt *p, bool to_job)
+{
+	struct wdr_flow_key k = { .job = c->slot->job, .proto = wdr_proto_of(p->in_proto) };
+
+	__builtin_memcpy(k.remote, p->in_peer, sizeof(k.remote));
+	k.local_port = to_job ? p->in_sport : p->in_dport;
+	k.remote_port = to_job ? p->in_dport : p->in_sport;
+	return wdr_flow_known(&k);
+}
+
+WDR_INLINE void wdr_frag_key_of(struct wdr_frag_key *k, const struct wdr_ctx *c,
+				const struct wdr_pkt *p, bool to_job)
+{
+	__builtin_memset(k, 0, sizeof(*k));
+	k->job = c->slot->job;
+	__builtin_memcpy(k->remote, to_job ? p->src : p->dst, sizeof(k->remote));
+	k->id = p->frag_id;
+	k->proto = wdr_addr_is4(k->remote) ? p->proto : 0;
+	k->out = !to_job;
+}
+
+/* Does the packet bear an address of the job's own? Link-local ones stay on the link. */
+WDR_INLINE bool wdr_source_ours(const struct wdr_slot *slot, const struct wdr_pkt *p)
+{
+	const __u8 *own = wdr_addr_is4(p->src) ? slot->self[0] : slot->self[1];
+	const __u64 *a = (const __u64 *)own;
+
+	return (!a[0] && !a[1]) || wdr_addr_equal(own, p->src);
+}
+
+/*
+ * A packet that the job sends. True: it passes and is counted. False: q->v says why not; the
+ * caller records it. @q is zeroed.
+ */
+WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p,
+				struct wdr_query *q, __u64 now)
+{
+	struct wdr_frag_key fk;
+	struct wdr_flow_key k;
+
+	__builtin_memcpy(q->addr, p->dst, sizeof(q->addr));
+	q->policy = c->slot->policy;
+	q->proto = wdr_proto_of(p->proto);
+	q->port = p->dport;
+	q->v.rule = WDR_EGRESS_NO_RULE;
+	q->v.action = WDR_ACT_DENY;
+	q->v.reason = WDR_REASON_SUPERVISOR_LOST;
+	if (wdr_slot_lost(c->slot, now))
+		return false;
+	q->v.reason = WDR_REASON_MALFORMED;
+	if (p->kind == WDR_PKT_BAD || !wdr_source_ours(c->slot, p))
+		return false;
+	wdr_frag_key_of(&fk, c, p, false);
+	if (p->kind == WDR_PKT_LATER) {
+		if (!wdr_frag_known(&fk, now))
+			return false;
+		goto pass;
+	}
+	if (p->kind == WDR_PKT_ERROR && wdr_addr_equal(p->in_peer, p->dst) &&
+	    wdr_error_known(c, p, false))
+		goto pass;
+	wdr_flow_key_of(&k, c, p, false);
+	if (!wdr_flow_known(&k)) {
+		wdr_judge(q);
+		if (q->v.action != WDR_ACT_ALLOW)
+			return false;
+		wdr_flow_begin(c->live, &k, now);
+	}
+	if (p->first)
+		wdr_frag_begin(&fk, now);
+pass:
+	__sync_fetch_and_add(&c->live->out_packets, p->n);
+	__sync_fetch_and_add(&c->live->out_bytes, p->bytes);
+	return true;
+}
+
+/* A packet for the job: passes if it belongs to a flow that was allowed, or is an error about one. */
+WDR_INLINE bool wdr_traffic_in(const struct wdr_ctx *c, const struct wdr_pkt *p, __u64 now)
+{
+	struct wdr_frag_key fk;
+	struct wdr_flow_key k;
+
+	if (p->kind == WDR_PKT_BAD || c->live->killed || wdr_slot_lost(c->slot, now))
+		goto refuse;
+	wdr_frag_key_of(&fk, c, p, true);
+	if (p->kind == WDR_PKT_LATER) {
+		if (!wdr_frag_known(&fk, now))
+			goto refuse;
+	} else if (p->kind == WDR_PKT_ERROR) {
+		if (!wdr_error_known(c, p, true))
+			goto refuse;
+	} else {
+		wdr_flow_key_of(&k, c, p, true);
+		if (!wdr_flow_known(&k))
+			goto refuse;
+		if (p->first)
+			wdr_frag_begin(&fk, now);
+	}
+	__sync_fetch_and_add(&c->live->in_packets, p->n);
+	__sync_fetch_and_add(&c->live->in_bytes, p->bytes);
+	return true;
+refuse:
+	__sync_fetch_and_add(&c->live->in_denied, p->n ? p->n : 1);
+	return false;
+}
