@@ -13,17 +13,18 @@
 #include "base/wdr_addr.h"
 #include "base/wdr_json.h"
 
-#define WDR_UNLIMITED		UINT64_MAX /* "unlimited" in a limit */
-#define WDR_POLICY_MAX_BYTES	(1 << 20)
-#define WDR_POLICY_MAX_DEPTH	32
-#define WDR_POLICY_MAX_RULES	200000 /* prefixes in all, those of list files included */
-#define WDR_POLICY_MAX_MOUNTS	64
-#define WDR_POLICY_MAX_TMPFS	16
-#define WDR_POLICY_MAX_ENV	256
-#define WDR_POLICY_MAX_SYSCALLS 512
-#define WDR_POLICY_MAX_DNS	8
-#define WDR_POLICY_MAX_PORTS	64 /* ranges a rule */
-#define WDR_POLICY_NAME_MAX	63
+#define WDR_UNLIMITED		    UINT64_MAX /* "unlimited" in a limit */
+#define WDR_POLICY_MAX_BYTES	    (1 << 20)
+#define WDR_POLICY_MAX_DEPTH	    32
+#define WDR_POLICY_MAX_RULES	    200000 /* prefixes in all, those of list files included */
+#define WDR_POLICY_MAX_OPTION_RULES 4096   /* by --allow and --deny */
+#define WDR_POLICY_MAX_MOUNTS	    64
+#define WDR_POLICY_MAX_TMPFS	    16
+#define WDR_POLICY_MAX_ENV	    256
+#define WDR_POLICY_MAX_SYSCALLS	    512
+#define WDR_POLICY_MAX_DNS	    8
+#define WDR_POLICY_MAX_PORTS	    64 /* ranges a rule */
+#define WDR_POLICY_NAME_MAX	    63
 
 enum wdr_backend_kind {
 	WDR_BACKEND_AUTO,
