@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define FIRST_BYTES 1024 /* most files of /proc and cgroups fit */
 
@@ -126,4 +127,29 @@ int wdr_pread_all(int fd, void *buf, size_t n, off_t offset)
 		offset += got;
 	}
 	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int x = *(const int *)a;
+	int y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+int wdr_close_except(int *keep, size_t n)
+{
+	unsigned int from = 3;
+
+	qsort(keep, n, sizeof(*keep), by_value);
+	for (size_t i = 0; i < n; i++) {
+		unsigned int fd = (unsigned int)keep[i];
+
+		if (keep[i] < (int)from)
+			continue;
+		if (fd > from && syscall(SYS_close_range, from, fd - 1, 0) < 0)
+			return -errno;
+		from = fd + 1;
+	}
+	return syscall(SYS_close_range, from, ~0U, 0) < 0 ? -errno : 0;
 }

@@ -27,3 +27,10 @@ int wdr_write_all(int fd, const void *buf, size_t n) wdr_must_check;
 
 /* Read exactly @n bytes at @offset. -ENODATA if the file ends before. */
 int wdr_pread_all(int fd, void *buf, size_t n, off_t offset) wdr_must_check;
+
+/*
+ * Close every descriptor from 3 on but the @n at @keep, which are sorted in place; entries below 3
+ * (-1) and doubles do no harm. For a fork that goes on without an exec. 0 or the -errno of
+ * close_range(2).
+ */
+int wdr_close_except(int *keep, size_t n) wdr_must_check;

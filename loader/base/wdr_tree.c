@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -97,4 +98,27 @@ int wdr_tree_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid, uint32_t uid, 
 	if (mount_setattr(tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) < 0)
 		return -errno;
 	return 0;
+}
+
+int wdr_tree_open(const char *path, bool readonly, bool idmap, uint32_t uid, uint32_t gid,
+		  bool *ret_is_dir, struct wdr_err *err)
+{
+	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (readonly ? MOUNT_ATTR_RDONLY : 0);
+	wdr_close_ int fd = wdr_tree_clone(AT_FDCWD, path, AT_RECURSIVE, attrs);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return wdr_err_wrap(err, WDR_TAKE_FD(fd), "mount source %s", path);
+	if (fstat(fd, &st) < 0)
+		return wdr_err_wrap(err, -errno, "mount source %s", path);
+	r = idmap ? wdr_tree_idmap(fd, st.st_uid, st.st_gid, uid, gid) : 0;
+	if (r < 0 && !readonly)
+		return wdr_err_wrap(
+			err, r,
+			"mount %s read-write with its owner's uid (the file system must "
+			"support idmapped mounts; read-only needs no such support)",
+			path);
+	*ret_is_dir = S_ISDIR(st.st_mode);
+	return WDR_TAKE_FD(fd);
 }

@@ -27,6 +27,15 @@ int wdr_tree_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid, uint32_t uid,
 		   uint32_t gid) wdr_must_check;
 
 /*
+ * Clone the user's tree at @path: never a device, never a set-id program in it, read-only if
+ * @readonly, its owner mapped to @uid:@gid if @idmap. Read-only without a mapping is less than was
+ * asked for, never more, and so no failure. *ret_is_dir tells files from folders. Returns a
+ * descriptor or -errno, naming @path.
+ */
+int wdr_tree_open(const char *path, bool readonly, bool idmap, uint32_t uid, uint32_t gid,
+		  bool *ret_is_dir, struct wdr_err *err) wdr_must_check;
+
+/*
  * Write the uid and gid maps of @pid's user namespace, one id each. An ordinary user must
  * @deny_setgroups first. Returns the -errno of write(2) into /proc/PID.
  */

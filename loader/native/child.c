@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/wdr_io.h"
 #include "native/init_priv.h"
 #include "policy/etc.h"
 
@@ -70,8 +71,8 @@ static int close_others(struct child *c, struct wdr_err *err)
 {
 	int keep[3 + 1 + 1 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
 	struct wdr_backend_job *b = c->b;
-	unsigned int from = 3;
 	size_t n = 0;
+	int r;
 
 	for (int i = 0; i < 3; i++)
 		keep[n++] = c->stdio[i];
@@ -81,26 +82,8 @@ static int close_others(struct child *c, struct wdr_err *err)
 		keep[n++] = b->views[i].fd;
 	for (size_t i = 0; i < b->n_mounts; i++)
 		keep[n++] = b->mounts[i].fd;
-	for (size_t i = 1; i < n; i++) { /* insertion sort: a handful */
-		int fd = keep[i];
-		size_t j = i;
-
-		for (; j > 0 && keep[j - 1] > fd; j--)
-			keep[j] = keep[j - 1];
-		keep[j] = fd;
-	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned int fd = (unsigned int)keep[i];
-
-		if (keep[i] < (int)from)
-			continue;
-		if (fd > from && syscall(SYS_close_range, from, fd - 1, 0) < 0)
-			return wdr_err_set(err, -errno, "close_range: %s", strerror(errno));
-		from = fd + 1;
-	}
-	if (syscall(SYS_close_range, from, ~0U, 0) < 0)
-		return wdr_err_set(err, -errno, "close_range: %s", strerror(errno));
-	return 0;
+	r = wdr_close_except(keep, n);
+	return r < 0 ? wdr_err_wrap(err, r, "close descriptors") : 0;
 }
 
 static int become_user(struct child *c, struct wdr_err *err)

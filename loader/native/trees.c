@@ -24,49 +24,26 @@ static char *absolute(const char *base, const char *path)
 	return s;
 }
 
-/* Attributes of every tree that the user names: never a device, never a setuid program. */
-static uint64_t tree_attrs(bool readonly)
-{
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (readonly ? MOUNT_ATTR_RDONLY : 0);
-}
-
-static int clone_for_job(struct wdr_backend_job *b, struct native_tree *t, const struct stat *st,
-			 struct wdr_err *err)
-{
-	const struct wdr_spec *s = b->spec;
-	int r;
-
-	t->fd = wdr_tree_clone(AT_FDCWD, t->source, AT_RECURSIVE, tree_attrs(t->readonly));
-	if (t->fd < 0)
-		return wdr_err_wrap(err, WDR_TAKE_FD(t->fd), "mount %s", t->source);
-	if (s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP))
-		return 0;
-	r = wdr_tree_idmap(t->fd, st->st_uid, st->st_gid, s->host_uid, s->host_uid);
-	/* Read-only without it is less than was asked for, never more: the mode bits decide then. */
-	if (r < 0 && !t->readonly)
-		return wdr_err_wrap(
-			err, r,
-			"mount %s read-write with its owner's uid (the file system must "
-			"support idmapped mounts; read-only needs no such support)",
-			t->source);
-	return 0;
-}
-
 static int open_tree_of(struct wdr_backend_job *b, struct native_tree *t, const char *base,
 			const char *source, struct wdr_err *err)
 {
+	const struct wdr_spec *s = b->spec;
+	bool idmap = !(s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP));
 	struct stat st;
 
 	t->fd = -1;
 	t->source = absolute(base, source);
 	if (!t->source)
 		return -ENOMEM;
+	if (s->privileged) {
+		t->fd = wdr_tree_open(t->source, t->readonly, idmap, s->host_uid, s->host_uid,
+				      &t->is_dir, err);
+		return t->fd < 0 ? WDR_TAKE_FD(t->fd) : 0;
+	}
 	if (stat(t->source, &st) < 0)
-		return wdr_err_set(err, -errno, "mount source %s: %s", t->source, strerror(errno));
+		return wdr_err_wrap(err, -errno, "mount source %s", t->source);
 	t->is_dir = S_ISDIR(st.st_mode);
-	if (!b->spec->privileged)
-		return 0;
-	return clone_for_job(b, t, &st, err);
+	return 0;
 }
 
 static int open_root(struct wdr_backend_job *b, const char *path, struct wdr_err *err)
@@ -102,7 +79,8 @@ int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err)
 		struct native_tree *t = &b->views[i];
 
 		t->fd = wdr_tree_clone(s->views[i].dir_fd, "", AT_EMPTY_PATH,
-				       tree_attrs(true) | MOUNT_ATTR_NOEXEC);
+				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY |
+					       MOUNT_ATTR_NOEXEC);
 		if (t->fd < 0)
 			return wdr_err_wrap(err, WDR_TAKE_FD(t->fd), "show the job its cgroup %s",
 					    s->views[i].name);

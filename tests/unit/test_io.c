@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,29 @@ static void tells_of_a_closed_pipe_and_a_full_disk(void **state)
 	assert_ok(close(fds[1]));
 }
 
+/* In a child: a test runner needs its descriptors. */
+static void closes_all_but_the_listed(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int low = fcntl(0, F_DUPFD, 10), mid = fcntl(0, F_DUPFD, 20),
+		    high = fcntl(0, F_DUPFD, 30), keep[] = { high, -1, low, 1, low };
+		int r = wdr_close_except(keep, sizeof(keep) / sizeof(keep[0]));
+		bool good = r == 0 && fcntl(low, F_GETFD) >= 0 && fcntl(high, F_GETFD) >= 0 &&
+			    fcntl(mid, F_GETFD) < 0 && fcntl(high + 1, F_GETFD) < 0 &&
+			    fcntl(3, F_GETFD) < 0 && fcntl(1, F_GETFD) >= 0;
+
+		_exit(good ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +161,7 @@ int main(void)
 		cmocka_unit_test(says_why_it_can_not_read),
 		cmocka_unit_test(writes_control_files_but_makes_none),
 		cmocka_unit_test(waits_for_a_slow_reader_of_a_non_blocking_pipe),
+		cmocka_unit_test(closes_all_but_the_listed),
 		cmocka_unit_test(tells_of_a_closed_pipe_and_a_full_disk),
 	};
 
