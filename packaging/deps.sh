@@ -52,6 +52,8 @@ table() {
 	test   firejail                bench
 	test   qemu-system-x86         check-kernels
 	test   busybox-static          check-kernels: the guest's shell
+	test   systemd                 check-kernels: a guest with systemd as its first process
+	test   dbus-daemon             check-kernels: the same
 	test   cpio                    check-kernels: the guest's root
 	test   xz-utils                check-kernels: modules
 	test   zstd                    check-kernels: modules

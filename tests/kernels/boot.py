@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""usage: boot.py SERIES: boot Debian's kernel of that series under emulation, with the tests in its
-root file system, and tell what they said, as TAP. See fetch.sh, root.sh and init.sh."""
+"""usage: boot.py SERIES [systemd]: boot Debian's kernel of that series under emulation, with the tests
+in its root file system, systemd as the first process where asked for, and tell what they said, as
+TAP. See fetch.sh, root.sh and init.sh."""
 import os, pathlib, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -17,7 +18,7 @@ APPEND = "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_c
     "lsm=landlock,lockdown,yama,apparmor,bpf"
 
 
-def prepare(series):
+def prepare(series, init):
     """Kernel folder and root file system, or the end of the test."""
     fetch = subprocess.run([HERE / "fetch.sh", series], stdout=subprocess.PIPE, text=True, check=False)
     if fetch.returncode:
@@ -25,13 +26,14 @@ def prepare(series):
         sys.exit(fetch.returncode)
     kernel = pathlib.Path(fetch.stdout.strip())
     root = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / "root.cpio"
-    subprocess.run([HERE / "root.sh", kernel, root], check=True)
+    subprocess.run([HERE / "root.sh", kernel, root, *init], check=True)
     return kernel, root
 
 
-def boot(kernel, root):
+def boot(kernel, root, init):
     """The lines of the console."""
-    argv = [*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", root, "-append", APPEND]
+    argv = [*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", root, "-append",
+            " ".join([APPEND, *(f"WDR_INIT={i}" for i in init)])]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=BOOT_AND_TEST_S, check=False)
@@ -59,11 +61,11 @@ def sections(lines):
 
 
 def main():
-    series = sys.argv[1]
-    kernel, root = prepare(series)
+    series, *init = sys.argv[1:]
+    kernel, root = prepare(series, init)
     print(f"# {(kernel / 'version').read_text().strip()}, root of {root.stat().st_size >> 20} MiB")
     started = time.monotonic()
-    lines = boot(kernel, root)
+    lines = boot(kernel, root, init)
     print(f"# {time.monotonic() - started:.1f} s from power on to power off")
     found, complete = sections(lines)
     results = []

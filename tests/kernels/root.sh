@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: root.sh KERNEL-FOLDER OUT: make the guest's root, an uncompressed cpio: busybox, our programs
-# and tests with their libraries, the tools that tests call, and the kernel's modules.
+# usage: root.sh KERNEL-FOLDER OUT [systemd]: make the guest's root, an uncompressed cpio: busybox, our
+# programs and tests with their libraries, the tools that tests call, the kernel's modules; systemd
+# and a message bus where asked for.
 # Nothing is compressed: that would cost more in an emulated processor than it saves.
 set -eu
 kernel=$1
 out=$2
+init=${3:-}
 top=$(cd "$(dirname "$0")/../.." && pwd)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
+chmod 755 "$root" # it becomes / of the guest
 PATH=$PATH:/usr/sbin:/sbin
 
 # What tests call beside busybox's own; what is missing here is missing there.
@@ -16,6 +19,9 @@ TOOLS="bash ip tc nft jq unshare nsenter setpriv prlimit strace python3 bpftool"
 # Modules that are loaded at boot, with what they need.
 MODULES="veth dummy sch_ingress cls_bpf act_bpf overlay nf_tables nft_masq nft_chain_nat nft_ct
 	nft_fib_ipv4 nft_fib_ipv6 nft_reject_inet nft_limit"
+
+SYSTEMD="systemctl busctl systemd-run dbus-daemon"
+[ "$init" = systemd ] && TOOLS="$TOOLS $SYSTEMD"
 
 for d in usr/bin usr/sbin usr/lib usr/lib64; do
 	mkdir -p "$root/$d"
@@ -58,6 +64,18 @@ ln -sf "$python" "$root/usr/bin/python3"
 	-o -name pydoc_data -o -name ensurepip -o -name tkinter -o -name turtledemo -o -name sqlite3 \
 	-o -name '*.opt-*.pyc' \) -prune -o -type f -print | cpio -pdm --quiet "$root/usr/lib")
 
+if [ "$init" = systemd ]; then
+	bus=/usr/share/dbus-1
+	copy /lib/systemd/systemd /lib/systemd/system/dbus.service /lib/systemd/system/dbus.socket \
+		$bus/system.conf $bus/system.d/org.freedesktop.systemd1.conf \
+		$bus/system-services/org.freedesktop.systemd1.service
+	[ ! -f /lib/systemd/systemd-executor ] || copy /lib/systemd/systemd-executor
+	programs="$programs /lib/systemd/systemd"
+	for unit in sysinit basic sockets paths timers slices shutdown umount final; do
+		copy "/lib/systemd/system/$unit.target"
+	done
+fi
+
 cd "$top"
 find tests/lib tests/kernels/guest tests/integration tests/e2e tests/bpf policies \
 	build/plain/bin build/plain/tests/bpf build/plain/tests/helpers -type f \
@@ -85,6 +103,6 @@ rm "$root/modules.list"
 
 cp tests/kernels/init.sh "$root/init"
 chmod 755 "$root/init"
-printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$root/etc/passwd"
-printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
+printf '%s:x:%d:%d::/:/bin/sh\n' root 0 0 messagebus 100 100 nobody 65534 65534 >"$root/etc/passwd"
+printf '%s:x:%d:\n' root 0 messagebus 100 nogroup 65534 >"$root/etc/group"
 (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out"
