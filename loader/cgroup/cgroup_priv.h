@@ -128,3 +128,6 @@ int wdr_cgroup_read_u64(int dir_fd, const char *file, uint64_t *ret) wdr_must_ch
 int wdr_cgroup_find_key(const char *text, const char *key, uint64_t *ret) wdr_must_check;
 int wdr_cgroup_read_key(int dir_fd, const char *file, const char *key,
 			uint64_t *ret) wdr_must_check;
+
+/* Before any function of sd-bus: load what has them (wdr_systemd.h). */
+int wdr_bus_load(struct wdr_err *err) wdr_must_check;

@@ -182,6 +182,9 @@ int wdr_cgroup_scope_enter(struct wdr_err *err)
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -EIO;
 	(void)snprintf(unit, sizeof(unit), "warder-%d-%08x.scope", (int)getpid(), nonce);
+	r = wdr_bus_load(err);
+	if (r < 0)
+		return r;
 	r = open_manager(&bus, &direct);
 	if (r < 0 && geteuid())
 		return wdr_err_set(err, r, "no systemd of user %u to ask for a scope: %s",

@@ -224,9 +224,13 @@ static void maybe_crash(const char *step)
 		(void)raise(SIGKILL);
 }
 
-static int do_steps(struct wdr_job *j, struct wdr_err *err)
+/* The steps that need no event loop. */
+#define N_STEPS_NEW 5
+#define N_STEPS	    (sizeof(steps) / sizeof(steps[0]))
+
+static int do_steps(struct wdr_job *j, unsigned int end, struct wdr_err *err)
 {
-	for (j->n_done = 0; j->n_done < sizeof(steps) / sizeof(steps[0]); j->n_done++) {
+	for (; j->n_done < end; j->n_done++) {
 		const struct step *s = &steps[j->n_done];
 		struct wdr_err e = { 0 };
 		int r = s->doit(j, &e);
@@ -270,11 +274,11 @@ void wdr_job_freep(struct wdr_job **pj)
 	wdr_state_freep(&j->state);
 	wdr_result_done(&j->result);
 	wdr_job_free_words(j);
-	j->event = sd_event_unref(j->event);
+	wdr_event_putp(&j->event);
 	wdr_freep(pj);
 }
 
-static int new_job(sd_event *event, const struct wdr_job_opts *o, struct wdr_job **ret)
+static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
 {
 	static const struct wdr_result no_result = WDR_RESULT_INIT;
 	wdr_job_ struct wdr_job *j = calloc(1, sizeof(*j));
@@ -283,7 +287,6 @@ static int new_job(sd_event *event, const struct wdr_job_opts *o, struct wdr_job
 	if (!j)
 		return -ENOMEM;
 	j->o = *o;
-	j->event = sd_event_ref(event);
 	j->result = no_result;
 	j->uid_fd = j->tty_fd = j->spec.cgroup_fd = -1;
 	for (int i = 0; i < 3; i++)
@@ -319,13 +322,12 @@ static int open_places(struct wdr_job *j, struct wdr_err *err)
 	return 0;
 }
 
-int wdr_job_start(sd_event *event, const struct wdr_job_opts *o, struct wdr_job **ret,
-		  struct wdr_err *err)
+int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret, struct wdr_err *err)
 {
 	wdr_job_ struct wdr_job *j = NULL;
 	int r;
 
-	r = new_job(event, o, &j);
+	r = new_job(o, &j);
 	if (r == 0)
 		r = open_places(j, err);
 	if (r == 0)
@@ -342,12 +344,18 @@ int wdr_job_start(sd_event *event, const struct wdr_job_opts *o, struct wdr_job 
 	(void)snprintf(j->result.name, sizeof(j->result.name), "%s", o->label ? o->label : "");
 	j->result.backend = o->backend->name;
 	j->result.command_ref = o->argv;
-	r = do_steps(j, err);
+	r = do_steps(j, N_STEPS_NEW, err);
 	if (r < 0)
 		return r;
 	(void)snprintf(j->result.job, sizeof(j->result.job), "%s", j->spec.id);
 	*ret = WDR_TAKE_PTR(j);
 	return 0;
+}
+
+int wdr_job_attach(struct wdr_job *j, sd_event *event, struct wdr_err *err)
+{
+	j->event = sd_event_ref(event);
+	return do_steps(j, N_STEPS, err);
 }
 
 const struct wdr_result *wdr_job_result(const struct wdr_job *j)

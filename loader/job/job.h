@@ -35,12 +35,19 @@ struct wdr_job_opts {
 };
 
 /*
- * Sweep what dead supervisors left, then start a job. On success it is running or about to say why
- * it can't, and on_done comes from @event. On failure (a missing protection, a resource that is not
- * to be had) nothing of it is left. *ret is the caller's.
+ * Sweep what dead supervisors left, then make a job: its process builds the sandbox while the
+ * caller goes on. On failure (a missing protection, a resource that is not to be had) nothing of it
+ * is left. *ret is the caller's; the next call must be wdr_job_attach().
  */
-int wdr_job_start(sd_event *event, const struct wdr_job_opts *o, struct wdr_job **ret,
-		  struct wdr_err *err) wdr_must_check;
+int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret,
+		struct wdr_err *err) wdr_must_check;
+
+/*
+ * Watch @j from @event and let its program run. on_done comes from @event, for a program that could
+ * not be executed, too. On failure the job is over and only to be freed.
+ */
+int wdr_job_attach(struct wdr_job *j, sd_event *event, struct wdr_err *err) wdr_must_check;
+
 /* Kills, waits and cleans up if it is not over. */
 void wdr_job_freep(struct wdr_job **j);
 
