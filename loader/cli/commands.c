@@ -6,10 +6,17 @@
 
 #include "base/wdr_text.h"
 #include "cli/cli_priv.h"
+#include "cli/run_args.h"
 
 #define WORD_MAX 72 /* of what was typed, in a message */
 
 const struct wdr_command wdr_commands[] = {
+	{ "run",
+	  "[OPTIONS] [--] PROGRAM [ARG...]",
+	  "run one job; its stdin, stdout and stderr are yours, streamed as they come",
+	  { wdr_run_options, wdr_override_options },
+	  wdr_cmd_run,
+	  WDR_STATUS_REFUSED },
 	{ "check",
 	  "[--json]",
 	  "what this machine can enforce, each protection with yes or no and why",
