@@ -37,15 +37,18 @@ static unsigned int read_ctls(int fd, const char *file)
 /* Make WDR_CGROUP_DIR in @h's base and open it. */
 static int open_dir(struct wdr_cgroup_hier *h)
 {
-	int fd;
+	wdr_close_ int fd = -1;
 
 	if (mkdirat(h->base_fd, WDR_CGROUP_DIR, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
+	/* Another's folder may be there where we can't make any. */
+	if (faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+		return -errno;
 	wdr_closep(&h->fd);
-	h->fd = fd;
+	h->fd = WDR_TAKE_FD(fd);
 	return 0;
 }
 

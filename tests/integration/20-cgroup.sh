@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job's cgroups on the real kernel, v1 hybrid and pure v2: every limit holds, and would not without
+# being set; everything can be killed, frozen and removed, also by name after a crash.
+# guest: yes
+# timeout: 60
+. "$(dirname "$0")/../lib/tap.sh"
+
+try() {
+	deed=$1
+	shift
+	run timeout 20 "$WDR_BUILD/tests/helpers/cgroup_try" "$deed" "$T" "$@"
+}
+
+# value KEY: the number behind it in OUT.
+value() {
+	printf '%s\n' "$OUT" | sed -n "s/^$1 //p"
+}
+
+# between WHAT GOT LOW HIGH
+between() {
+	if [ -n "$2" ] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then
+		tap_result 0 "$1"
+	else
+		tap_result 1 "$1" || note "got $2, want $3 to $4" && tap_show
+	fi
+}
+
+# ended PID: dead, if not yet reaped by whoever inherited it.
+ended() {
+	[ ! -d "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"
+}
+
+left_behind() {
+	find /sys/fs/cgroup -depth -type d -name "$T"
+}
+
+cleanup() {
+	for dir in $(left_behind); do
+		while read -r pid; do
+			kill -KILL "$pid"
+		done <"$dir/cgroup.procs"
+	done
+	"$WDR_BUILD/tests/helpers/cgroup_try" sweep "$T"
+	rmdir "$TMPDIR/my cgroups" "$TMPDIR/$T"
+}
+
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+need unshare
+begin cleanup
+HYBRID=$([ -f /sys/fs/cgroup/cgroup.controllers ] || echo yes)
+note "hybrid: ${HYBRID:-no}, kernel $(uname -r)"
+
+try check
+is "every protection of this module is there" "$(echo "$OUT" | grep -c ' yes $')" 7
+
+M=33554432
+try eat memory=$M swap=0 arg=$((2 * M))
+is "twice its memory kills a job" "$(value signal)" 9
+is "the descriptor tells" "$(value oom_fd)" ready
+is "once" "$(value after_ack)" silent
+between "the kill is counted" "$(value oom_kills)" 1 2
+try eat arg=$((2 * M))
+is "the same without a limit is fine" "$(value exit)" 0
+is "and nobody tells of a kill" "$(value oom_fd) $(value oom_kills)" "silent 0"
+
+try breed pids=10 arg=20
+is "9 children are born where 10 tasks may be" "$(value exit)" 9
+between "the refusal is counted" "$(value pids_events)" 1 1
+try breed arg=20
+is "all 20 without a limit" "$(value exit) $(value pids_events)" "20 0"
+
+try spin cpus=0.1 arg=1000
+between "a tenth of a CPU for a second" "$(value cpu_ms)" 60 260
+try slow
+between "half a second of a free CPU" "$(value free_ms)" 250 600
+between "a job can be slowed down later" "$(value throttled_ms)" 10 160
+between "and stopped" "$(value frozen_ms)" 0 4
+between "and let go again" "$(value thawed_ms)" 250 600
+
+try kill arg=30
+is "31 processes" "$(value alive)" 31
+like "can't be removed while they live" "$OUT" '^remove_alive .* busy after [0-9]+ ms'
+is "all die at once" "$(value signal)" 9
+
+try place
+if [ "$HYBRID" ]; then
+	for c in cpu memory pids; do
+		is "one enters $c, one is brought" \
+			"$(echo "$OUT" | grep -cE "^[0-9]+:([a-z]+,)*$c(,[a-z]+)*:/.*warder/$T\$")" 2
+	done
+fi
+like "v2 is entered by birth" "$OUT" "^0::/.*warder/$T\$"
+
+try nest arg=5
+is "cgroups that a sandbox made go with the job" "$RC $(left_behind)" "0 "
+
+try leave pids=50 arg=20
+LEFT=$(value left)
+fails "a killed supervisor leaves processes" ended "$LEFT"
+try new
+like "its cgroup is not taken over" "$ERR" "File exists: make cgroup warder/$T"
+try sweep
+is "a sweep by name" "$RC $(left_behind)" "0 "
+ok "kills them" ended "$LEFT"
+try sweep
+is "a sweep of nothing is fine" "$RC" 0
+
+if [ "$HYBRID" ]; then
+	mkdir -p "/sys/fs/cgroup/memory/warder/$T"
+	try sweep
+	is "a job that was half made is swept" "$RC $(left_behind)" "0 "
+fi
+
+try new cpus=0.0001
+like "too small a share is refused" "$ERR" 'cpus limit of 0.0001: want 0.001 to'
+is "and nothing is left" "$(left_behind)" ""
+run prlimit --nofile=9 "$WDR_BUILD/tests/helpers/cgroup_try" new "$T" pids=10
+like "no descriptor left: said so" "$ERR" 'Too many open files'
+is "and nothing is left" "$(left_behind)" ""
+
+# In a mount namespace of its own, with the hierarchies at other places.
+cat >"$TMPDIR/moved" <<'E2'
+set -e
+mkdir -p "$TMPDIR/my cgroups"
+mount -t tmpfs none "$TMPDIR/my cgroups"
+cd "$TMPDIR/my cgroups"
+mkdir two "one cpu" m p
+mount -t cgroup2 none two
+if [ "$HYBRID" ]; then
+	mount -t cgroup -o cpu none "one cpu"
+	mount -t cgroup -o memory none m
+	mount -t cgroup -o pids none p
+fi
+umount -R -l /sys/fs/cgroup
+exec "$WDR_BUILD/tests/helpers/cgroup_try" place "$T" memory=33554432 pids=10 cpus=0.5
+E2
+export HYBRID
+ok "hierarchies are found where they are mounted" unshare -m sh "$TMPDIR/moved"
+like "and used" "$OUT" "warder/$T\$"
+is "nothing is left" "$(left_behind)" ""
+
+cat >"$TMPDIR/readonly" <<'E2'
+mount -o remount,ro,bind /sys/fs/cgroup$([ -z "$HYBRID" ] || echo /unified) || exit 9
+exec "$WDR_BUILD/tests/helpers/cgroup_try" new "$T"
+E2
+exits "a read-only v2 is refused" 1 unshare -m sh "$TMPDIR/readonly"
+like "by name" "$ERR" 'Read-only file system: make /sys/fs/cgroup.*/warder: Read-only'
+# shellcheck disable=SC2016 # expanded by the shell that runs it
+echo 'umount -R -l /sys/fs/cgroup && exec "$WDR_BUILD/tests/helpers/cgroup_try" new "$T"' >"$TMPDIR/none"
+exits "so is none at all" 1 unshare -m sh "$TMPDIR/none"
+like "by name" "$ERR" 'no cgroup2 file system is mounted: want one at /sys/fs/cgroup'
+exits "an ordinary user can't make any" 1 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	"$WDR_BUILD/tests/helpers/cgroup_try" new "$T"
+like "and learns where" "$ERR" 'Permission denied: make /sys/fs/cgroup.*/warder: Permission'
+end
