@@ -19,24 +19,20 @@ static const struct {
 	{ "root/dev/ptmx", "pts/ptmx" },
 };
 
-/* OCI's default lists (runtime-tools generate.go), and what else tells of the host. */
+/* OCI's default lists (runc libcontainer/SPEC.md) and what else tells of others' keys and typing. */
 static const char *const masked[] = {
-	"/proc/acpi",	       "/proc/asound",	    "/proc/kcore",	 "/proc/keys",
-	"/proc/latency_stats", "/proc/timer_list",  "/proc/timer_stats", "/proc/sched_debug",
-	"/proc/scsi",	       "/proc/kmsg",	    "/proc/kallsyms",	 "/proc/kpagecount",
-	"/proc/kpageflags",    "/proc/kpagecgroup", "/proc/interrupts",	 "/proc/vmallocinfo",
-	"/proc/slabinfo",      "/proc/key-users",   "/proc/mtrr",	 "/proc/config.gz",
+	"/proc/acpi", "/proc/asound",	  "/proc/interrupts",	 "/proc/kcore",
+	"/proc/keys", "/proc/key-users",  "/proc/latency_stats", "/proc/sched_debug",
+	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
 };
 
 static const char *const readonly[] = {
-	"/proc/bus",	       "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger",
-	"/proc/dynamic_debug",
+	"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger",
 };
 
 /* Of /sys only what runtimes size themselves by. */
 static const char *const sys_binds[] = {
 	"/sys/devices/system/cpu",
-	"/sys/devices/system/node",
 	"/sys/kernel/mm/transparent_hugepage",
 };
 
@@ -68,7 +64,6 @@ static int mount_new(struct root *r, const char *type, const char *const options
 {
 	wdr_close_ int fs = fsopen(type, FSOPEN_CLOEXEC);
 	wdr_close_ int fd = -1;
-	wdr_close_ int at = -1;
 	int e = fs < 0 ? -errno : 0;
 
 	for (size_t i = 0; e == 0 && options && options[i]; i += 2)
@@ -82,10 +77,7 @@ static int mount_new(struct root *r, const char *type, const char *const options
 	}
 	if (e < 0)
 		return wdr_err_wrap(err, e, "new %s", type);
-	at = wdr_root_target(r, target, true, err);
-	if (at < 0)
-		return at;
-	e = wdr_root_attach(fd, at);
+	e = wdr_root_attach_known(r, fd, target);
 	return e < 0 ? wdr_err_wrap(err, e, "mount %s", target) : 0;
 }
 
@@ -101,7 +93,7 @@ int wdr_root_bind_dev(struct root *r, struct wdr_err *err)
 		e = wdr_root_bind_scratch(r, "root/dev", "/dev", MOUNT_ATTR_RDONLY, err);
 	for (size_t i = 0; e == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		e = wdr_root_bind_host(r, path, path, MOUNT_ATTR_NOEXEC, err);
+		e = wdr_root_bind_host(r, path, MOUNT_ATTR_NOEXEC, err);
 	}
 	if (e == 0)
 		e = mount_new(r, "devpts", pts, "/dev/pts", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
@@ -155,7 +147,7 @@ int wdr_root_bind_proc(struct root *r, struct wdr_err *err)
 	int e;
 
 	if (r->b->spec->waived & WDR_PROT_BIT(WDR_PROT_PID_NS))
-		e = wdr_root_bind_host(r, "/proc", "/proc", attrs, err);
+		e = wdr_root_bind_host(r, "/proc", attrs, err);
 	else
 		e = mount_new(r, "proc", NULL, "/proc", attrs, err);
 
@@ -177,8 +169,6 @@ static int make_sys_folders(struct root *r)
 
 	for (size_t i = 0; e == 0 && i < sizeof(chains) / sizeof(chains[0]); i++)
 		e = wdr_root_make_chain(sys, chains[i], true);
-	if (e == 0 && mkdirat(sys, "devices/system/node", 0755) < 0)
-		e = -errno;
 	for (unsigned int i = 0; e == 0 && i < r->b->spec->n_views; i++) {
 		char path[64];
 
@@ -199,18 +189,16 @@ int wdr_root_bind_sys(struct root *r, struct wdr_err *err)
 	if (r->b->root.target)
 		e = wdr_root_bind_scratch(r, "root/sys", "/sys", MOUNT_ATTR_RDONLY, err);
 	for (size_t i = 0; e == 0 && i < sizeof(sys_binds) / sizeof(sys_binds[0]); i++)
-		e = wdr_root_bind_host(r, sys_binds[i], sys_binds[i],
+		e = wdr_root_bind_host(r, sys_binds[i],
 				       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 				       err);
 	for (unsigned int i = 0; e == 0 && i < s->n_views; i++) {
-		wdr_close_ int at = -1;
 		char path[64];
 
 		if (r->b->views[i].fd < 0)
 			continue;
 		(void)snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", s->views[i].name);
-		at = wdr_root_open_in(r->fd, path);
-		e = at < 0 ? at : wdr_root_attach(r->b->views[i].fd, at);
+		e = wdr_root_attach_known(r, r->b->views[i].fd, path);
 		if (e < 0)
 			return wdr_err_wrap(err, e, "mount %s", path);
 	}

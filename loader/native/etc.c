@@ -107,7 +107,7 @@ static int bind_etc_entry(struct root *r, const char *name, bool is_dir, struct 
 			return wdr_err_set(err, -errno, "%s: %s", host, strerror(errno));
 		(void)close(fd);
 	}
-	return wdr_root_bind_host(r, host, host, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
+	return wdr_root_bind_host(r, host, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
 }
 
 /* /etc/localtime is a link into /usr/share/zoneinfo nearly everywhere: the same link will do. */
@@ -122,19 +122,21 @@ static void copy_localtime(struct root *r)
 	(void)!symlinkat(to, r->scratch_fd, "root/etc/localtime");
 }
 
-/* Debian's JDKs keep parts of themselves in /etc/java-<version>-openjdk. */
+/* Debian's JDKs, /usr/lib/jvm/java-17-openjdk-amd64, keep a part of themselves in /etc. */
 static int bind_java(struct root *r, struct wdr_err *err)
 {
+	static const char tail[] = "-openjdk";
+	DIR *d = opendir("/usr/lib/jvm");
 	struct dirent *e;
 	int res = 0;
-	DIR *d;
 
-	if (access("/usr/lib/jvm", F_OK) < 0)
-		return 0;
-	d = opendir("/etc");
 	while (d && res == 0 && (e = readdir(d))) {
-		if (!strncmp(e->d_name, "java-", 5) && e->d_type == DT_DIR)
-			res = bind_etc_entry(r, e->d_name, true, err);
+		char *end = strstr(e->d_name, tail);
+
+		if (e->d_type != DT_DIR || strncmp(e->d_name, "java-", 5) || !end)
+			continue;
+		end[sizeof(tail) - 1] = '\0';
+		res = bind_etc_entry(r, e->d_name, true, err);
 	}
 	if (d)
 		(void)closedir(d);
@@ -175,15 +177,14 @@ int wdr_root_bind_etc(struct root *r, struct wdr_err *err)
 
 	if (r->b->root.target)
 		return bind_image_etc(r, err);
-	e = wdr_root_bind_host(r, "/usr", "/usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
+	e = wdr_root_bind_host(r, "/usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
 	for (size_t i = 0; e == 0 && i < wdr_etc_n_usr_links; i++) {
 		char path[16];
 		struct stat st;
 
 		(void)snprintf(path, sizeof(path), "/%s", wdr_etc_usr_links[i]);
 		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-			e = wdr_root_bind_host(r, path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
-					       err);
+			e = wdr_root_bind_host(r, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
 	}
 	for (size_t i = 0; e == 0 && i < wdr_etc_n_binds; i++)
 		e = bind_etc_entry(r, wdr_etc_binds[i].name, wdr_etc_binds[i].is_dir, err);

@@ -73,25 +73,30 @@ static int make_tmpfs(uint64_t bytes, struct wdr_err *err)
 	return fd;
 }
 
-int wdr_root_bind_host(struct root *r, const char *path, const char *target, uint64_t attrs,
-		       struct wdr_err *err)
+int wdr_root_attach_known(struct root *r, int tree_fd, const char *path)
+{
+	wdr_close_ int at = -1;
+
+	/* The skeleton is ours and has no links on these paths; an image may have any. */
+	if (!r->b->root.target)
+		return move_mount(tree_fd, "", r->fd, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0 ?
+			       -errno :
+			       0;
+	at = wdr_root_open_in(r->fd, path);
+	return at < 0 ? at : wdr_root_attach(tree_fd, at);
+}
+
+int wdr_root_bind_host(struct root *r, const char *path, uint64_t attrs, struct wdr_err *err)
 {
 	wdr_close_ int tree =
 		wdr_tree_clone(AT_FDCWD, path, AT_RECURSIVE, MOUNT_ATTR_NOSUID | attrs);
-	wdr_close_ int at = -1;
-	int e;
+	int e = tree;
 
 	if (tree == -ENOENT)
 		return 0;
-	if (tree < 0)
-		return wdr_err_set(err, tree, "clone %s: %s", path, strerror(-tree));
-	at = wdr_root_open_in(r->fd, target);
-	if (at < 0)
-		return wdr_err_set(err, at, "open %s in the new root: %s", target, strerror(-at));
-	e = wdr_root_attach(tree, at);
-	if (e < 0)
-		return wdr_err_wrap(err, e, "mount %s at %s", path, target);
-	return 0;
+	if (e >= 0)
+		e = wdr_root_attach_known(r, tree, path);
+	return e < 0 ? wdr_err_wrap(err, e, "show the host's %s", path) : 0;
 }
 
 int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, uint64_t attrs,

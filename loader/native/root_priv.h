@@ -54,8 +54,11 @@ int wdr_root_mnt_id(int fd, const char *path, uint64_t *ret) wdr_must_check;
 /* Remember the mount at @fd as ours: targets may be created in it. */
 int wdr_root_own(struct root *r, int fd) wdr_must_check;
 
-/* Bind the host's @path to @target, read-only. A path the host lacks is skipped. */
-int wdr_root_bind_host(struct root *r, const char *path, const char *target, uint64_t attrs,
+/* Attach @tree_fd at @path, absolute, which is one of ours and there. */
+int wdr_root_attach_known(struct root *r, int tree_fd, const char *path) wdr_must_check;
+
+/* Show the host's @path at the same place, which is there. A path the host lacks is skipped. */
+int wdr_root_bind_host(struct root *r, const char *path, uint64_t attrs,
 		       struct wdr_err *err) wdr_must_check;
 
 /* Bind scratch/@name to @target. */

@@ -4,11 +4,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+/* Each is a mount of every job: only what programs fail without. */
 const struct wdr_etc_bind wdr_etc_binds[] = {
-	{ "alternatives", true },    { "ssl/certs", true },   { "ssl/openssl.cnf", false },
-	{ "ld.so.cache", false },    { "ld.so.conf", false }, { "ld.so.conf.d", true },
-	{ "ca-certificates", true }, { "pki", true },	      { "crypto-policies", true },
-	{ "protocols", false },	     { "services", false },   { "mime.types", false },
+	{ "alternatives", true }, { "ssl/certs", true }, { "ssl/openssl.cnf", false },
+	{ "ld.so.cache", false }, { "pki", true },	 { "crypto-policies", true },
 	{ "fonts", true },
 };
 const size_t wdr_etc_n_binds = sizeof(wdr_etc_binds) / sizeof(wdr_etc_binds[0]);
