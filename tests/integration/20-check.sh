@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# warder check says yes where the thing can be done, and no where it was taken away.
+# timeout: 60
+. "$(dirname "$0")/../lib/tap.sh"
+need python3 unshare setpriv chroot
+begin
+
+# answer PROTECTION: "yes" or "no WHY" out of the object in OUT.
+answer() {
+	printf '%s' "$OUT" | python3 -c '
+import json, sys
+row = {p["name"]: p for p in json.load(sys.stdin)["protections"]}[sys.argv[1]]
+print("yes" if row["ok"] else "no " + row["why"])' "$1"
+}
+
+run warder check --json
+for p in user_ns mount_ns pid_ns net_ns ipc_ns uts_ns cgroup_ns time_ns host_uid pivot_root \
+	masked_paths no_new_privs capabilities seccomp landlock rlimits keyring cgroup_entry cgroup_kill \
+	memory_limit pids_limit cpu_limit oom_events cpu_budget disk_limit; do
+	is "root can have $p" "$(answer "$p")" yes
+done
+like "it says which kernel it asked" "$OUT" "$(uname -r)"
+
+run setpriv --reuid 65534 --regid 65534 --clear-groups warder check --json
+is "bad news is status 1" "$RC" 1
+like "an ordinary user has no uid to give away" "$(answer host_uid)" '^no map the ids'
+like "an ordinary user has no cgroup" "$(answer memory_limit)" '^no .*Permission denied'
+is "an ordinary user has namespaces" "$(answer pid_ns)" yes
+
+# take WHAT LIMIT: a user namespace in which no namespace of that kind can be made.
+take() {
+	run unshare -U -r sh -c "echo 0 >/proc/sys/user/max_$1_namespaces && exec warder check --json"
+}
+take net
+like "no network namespace where none can be made" "$(answer net_ns)" '^no clone3 .*No space'
+is "others can be made all the same" "$(answer uts_ns)" yes
+take pid
+like "no pid namespace where none can be made" "$(answer pid_ns)" '^no clone3 .*No space'
+
+# A container's /proc with something mounted over it: the kernel then gives out no fresh one.
+run unshare -m sh -c 'mount -t tmpfs none /proc/sys && exec warder check --json'
+like "no masked paths where /proc is masked already" "$(answer masked_paths)" '^no mount a fresh proc'
+
+run env WARDER_DISABLE=seccomp,landlock warder check --json
+is "what is turned off is missing" "$(answer seccomp)" "no turned off by WARDER_DISABLE"
+is "and only that" "$(answer rlimits)" yes
+exits "an unknown name in WARDER_DISABLE is an error" 125 env WARDER_DISABLE=secomp warder check
+like "that offers the nearest" "$ERR" 'did you mean "seccomp"'
+exits "a full disk is an error" 1 sh -c 'warder check >/dev/full'
+end
