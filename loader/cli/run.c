@@ -119,6 +119,23 @@ static int block_signals(void)
 	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
 }
 
+/*
+ * The job is over and a reader of its result may be slow: from here on a signal ends us. Those that
+ * came while it ran, and were not read, are forgotten: they were meant for the job.
+ */
+static void unblock_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++) {
+		(void)signal(stop_signals[i], SIG_IGN);
+		(void)signal(stop_signals[i], SIG_DFL);
+		(void)sigaddset(&set, stop_signals[i]);
+	}
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int watch_signals(struct run *r)
 {
 	int e = 0;
@@ -295,6 +312,7 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	if (e == 0)
 		e = sd_event_loop(r.event);
 	wdr_tty_restore();
+	unblock_signals();
 	if (e < 0) {
 		(void)(err.code ? 0 : wdr_err_wrap(&err, e, "start"));
 		return report_failure(&r, &err);
