@@ -6,6 +6,7 @@
 
 #include "base/wdr_text.h"
 #include "cli/cli_priv.h"
+#include "cli/policy.h"
 #include "cli/run_args.h"
 
 #define WORD_MAX 72 /* of what was typed, in a message */
@@ -22,6 +23,24 @@ const struct wdr_command wdr_commands[] = {
 	  "what this machine can enforce, each protection with yes or no and why",
 	  { wdr_check_options },
 	  wdr_cmd_check,
+	  WDR_STATUS_REFUSED },
+	{ "policy check",
+	  "FILE",
+	  "0 and silent if the policy is good, else what is wrong, where, and what is right",
+	  { NULL },
+	  wdr_cmd_policy_check,
+	  WDR_STATUS_FAILED },
+	{ "policy show",
+	  "FILE [OPTIONS]",
+	  "the effective policy, every default written out, as JSON",
+	  { wdr_override_options },
+	  wdr_cmd_policy_show,
+	  WDR_STATUS_REFUSED },
+	{ "policy explain",
+	  "FILE DEST... [OPTIONS]",
+	  "what becomes of a connection to ADDR:PORT[/tcp|udp], and the rule that decides",
+	  { wdr_explain_options, wdr_override_options },
+	  wdr_cmd_policy_explain,
 	  WDR_STATUS_REFUSED },
 	{ "version", "", "the version of warder", { NULL }, wdr_cmd_version, WDR_STATUS_REFUSED },
 	{ "help", "[COMMAND]", "what a command does", { NULL }, wdr_cmd_help, WDR_STATUS_REFUSED },

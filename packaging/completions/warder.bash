@@ -93,7 +93,7 @@ _warder_complete_policy() {
 	local words ended=0
 
 	if [ "$COMP_CWORD" -eq 2 ]; then
-		_warder_words 'check show' "$1"
+		_warder_words 'check show explain' "$1"
 	elif _warder_option 3 "$1"; then
 		return
 	elif [[ ${COMP_WORDS[2]} != check && $ended -eq 0 && $1 == -* ]]; then

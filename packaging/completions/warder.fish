@@ -23,21 +23,24 @@ set --local needs_policy_command 'test "$(commandline -opc)" = "warder policy"'
 complete -c warder -f
 complete -c warder -n $needs_command -a run -d 'run one job'
 complete -c warder -n $needs_command -a check -d 'what this machine can enforce'
-complete -c warder -n $needs_command -a policy -d 'check or show a policy'
+complete -c warder -n $needs_command -a policy -d 'check, show or explain a policy'
 complete -c warder -n $needs_command -a version -d 'the version of warder'
 complete -c warder -n $needs_command -a help -d 'what a command does'
 complete -c warder -n '__warder_command help' -a 'run check policy version help'
 complete -c warder -n $needs_policy_command -a check -d 'silent if the policy is good'
 complete -c warder -n $needs_policy_command -a show -d 'the effective policy'
+complete -c warder -n $needs_policy_command -a explain -d 'what becomes of a connection'
 complete -c warder -n '__warder_policy_command check' -F
 complete -c warder -n '__warder_policy_command show' -F
+complete -c warder -n '__warder_policy_command explain' -F
+complete -c warder -n '__warder_policy_command explain' -l json -d 'an array'
 
 complete -c warder -n '__warder_command check' -l json -d 'one object in place of the table'
 complete -c warder -n '__warder_command check' -s h -l help -d 'a summary'
 
 # The options of run end at its program, which fish completes by itself.
 complete -c warder -n '__warder_command run' -F -a '(__fish_complete_subcommand --fcs-skip=2)'
-for cond in '__warder_command run' '__warder_policy_command show'
+for cond in '__warder_command run' '__warder_policy_command show' '__warder_policy_command explain'
     complete -c warder -n $cond -s b -l backend -x -a 'auto runsc native' -d 'what contains the job'
     complete -c warder -n $cond -s t -l timeout -x -d 'wall-clock limit'
     complete -c warder -n $cond -l cpu-time -x -d 'CPU seconds of the whole job'

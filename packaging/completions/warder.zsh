@@ -14,7 +14,7 @@ _warder() {
 	commands=(
 		'run:run one job'
 		'check:what this machine can enforce'
-		'policy:check or show a policy'
+		'policy:check, show or explain a policy'
 		'version:the version of warder'
 		'help:what a command does'
 	)
@@ -61,7 +61,9 @@ _warder() {
 		check) _arguments '--json[one object in place of the table]' '(-h --help)'{-h,--help}'[a summary]' ;;
 		policy)
 			if ((CURRENT == 2)); then
-				compadd check show
+				compadd check show explain
+			elif [[ $words[2] == explain ]]; then
+				_arguments -s $override '--json[an array]' '1: :' '2:policy:_files -g "*.json"' '*:destination: '
 			elif [[ $words[2] == show ]]; then
 				_arguments -s $override '1: :' '2:policy:_files -g "*.json"'
 			else
