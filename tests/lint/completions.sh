@@ -37,7 +37,7 @@ offer 'docs/man' run -t 5 python3 --net docs/m
 offer '--name --net --no-pty' run --n
 offer 'runcon' run -- runcon
 offer '--help' check --h
-offer 'check show' policy ''
+offer 'check explain show' policy ''
 offer 'docs/man' policy check docs/ma
 offer '--memory --mount' policy show docs/x --m
 offer 'egress' policy show --net e
