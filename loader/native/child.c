@@ -128,6 +128,13 @@ static int name_host(struct child *c, struct wdr_err *err)
 	return 0;
 }
 
+static int start_clocks(struct child *c, struct wdr_err *err)
+{
+	int r = c->b->spec->waived & WDR_PROT_BIT(WDR_PROT_TIME_NS) ? 0 : wdr_native_start_clocks();
+
+	return r < 0 ? wdr_err_wrap(err, r, "time namespace") : 0;
+}
+
 static int raise_loopback(struct child *c, struct wdr_err *err)
 {
 	const struct wdr_spec *s = c->b->spec;
@@ -284,6 +291,7 @@ _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 		{ "user", become_user },
 		{ "parent death", die_with_supervisor },
 		{ "host name", name_host },
+		{ "clocks", start_clocks },
 		{ "loopback", raise_loopback },
 		{ "root", enter_root },
 		{ "workdir", enter_workdir },

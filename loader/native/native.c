@@ -14,17 +14,13 @@
 
 #include "native/native_priv.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080 /* linux/sched.h, 5.6 */
-#endif
-
 static const struct {
 	enum wdr_protection protection;
 	uint64_t flag;
 } namespaces[] = {
 	{ WDR_PROT_USER_NS, CLONE_NEWUSER }, { WDR_PROT_MOUNT_NS, CLONE_NEWNS },
 	{ WDR_PROT_PID_NS, CLONE_NEWPID },   { WDR_PROT_IPC_NS, CLONE_NEWIPC },
-	{ WDR_PROT_UTS_NS, CLONE_NEWUTS },   { WDR_PROT_TIME_NS, CLONE_NEWTIME },
+	{ WDR_PROT_UTS_NS, CLONE_NEWUTS },
 };
 
 static void free_tree(struct native_tree *t)

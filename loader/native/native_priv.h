@@ -67,6 +67,12 @@ int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_mu
 /* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);
 
+/*
+ * Make a time namespace for the children to be, whose monotonic and boot clocks begin now. While
+ * /proc is there to set them in, with CAP_SYS_TIME in one's user namespace. 0 or -errno.
+ */
+int wdr_native_start_clocks(void) wdr_must_check;
+
 /* Build the job's root from inside its mount namespace and make it "/". */
 int wdr_native_enter_root(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
 

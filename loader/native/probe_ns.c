@@ -10,12 +10,9 @@
 #include <sys/socket.h>
 
 #include "base/wdr_io.h"
+#include "native/native_priv.h"
 #include "native/probe.h"
 #include "native/probe_priv.h"
-
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080 /* linux/sched.h, 5.6 */
-#endif
 
 #define FOREIGN_UID    1879048192 /* the first that a job may get: loader/state */
 #define PROC_FILE_SIZE 4096
@@ -91,12 +88,10 @@ static int be_at_cgroup_root(const char **step)
 	return 0;
 }
 
-static int have_clock_offsets(const char **step)
+static int set_clocks_back(const char **step)
 {
-	wdr_free_ char *text = NULL;
-
-	*step = "read /proc/self/timens_offsets";
-	return wdr_read_file(AT_FDCWD, "/proc/self/timens_offsets", PROC_FILE_SIZE, &text, NULL);
+	*step = "set the clocks of a time namespace";
+	return wdr_native_start_clocks();
 }
 
 static const struct wdr_trial trials[] = {
@@ -107,7 +102,7 @@ static const struct wdr_trial trials[] = {
 	{ WDR_PROT_IPC_NS, CLONE_NEWUSER | CLONE_NEWIPC, make_queue, 0 },
 	{ WDR_PROT_UTS_NS, CLONE_NEWUSER | CLONE_NEWUTS, change_name, 0 },
 	{ WDR_PROT_CGROUP_NS, CLONE_NEWUSER | CLONE_NEWCGROUP, be_at_cgroup_root, 0 },
-	{ WDR_PROT_TIME_NS, CLONE_NEWUSER | CLONE_NEWTIME, have_clock_offsets, 0 },
+	{ WDR_PROT_TIME_NS, CLONE_NEWUSER, set_clocks_back, 0 },
 	{ WDR_PROT_HOST_UID, CLONE_NEWUSER, be_another, FOREIGN_UID },
 };
 
