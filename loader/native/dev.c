@@ -53,7 +53,8 @@ static int make_dev_entries(struct root *r)
 			return -errno;
 	}
 	if (mkdirat(r->scratch_fd, "root/dev/pts", 0755) < 0 ||
-	    mkdirat(r->scratch_fd, "root/dev/shm", 0755) < 0)
+	    mkdirat(r->scratch_fd, "root/dev/shm", 0755) < 0 ||
+	    mkdirat(r->scratch_fd, "root/dev/mqueue", 0755) < 0)
 		return -errno;
 	return 0;
 }
@@ -98,6 +99,10 @@ int wdr_root_bind_dev(struct root *r, struct wdr_err *err)
 	if (e == 0)
 		e = mount_new(r, "devpts", pts, "/dev/pts", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 			      err);
+	/* The ipc namespace has it anyway; Landlock lets queues be opened only below a folder. */
+	if (e == 0 && !(r->b->spec->waived & WDR_PROT_BIT(WDR_PROT_IPC_NS)))
+		e = mount_new(r, "mqueue", NULL, "/dev/mqueue",
+			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	return e;
 }
 

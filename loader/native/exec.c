@@ -131,6 +131,7 @@ static int landlock(const struct wdr_backend_job *b)
 								       WDR_LANDLOCK_WRITE };
 	rules[n++] = (struct wdr_landlock_rule){ "/dev", WDR_LANDLOCK_DEVICE };
 	rules[n++] = (struct wdr_landlock_rule){ "/dev/shm", WDR_LANDLOCK_WRITE };
+	rules[n++] = (struct wdr_landlock_rule){ "/dev/mqueue", WDR_LANDLOCK_WRITE };
 	rules[n++] = (struct wdr_landlock_rule){ "/proc", WDR_LANDLOCK_DEVICE };
 	for (size_t i = 0; i < p->fs.n_tmpfs; i++)
 		rules[n++] = (struct wdr_landlock_rule){ p->fs.tmpfs[i], WDR_LANDLOCK_WRITE };
