@@ -119,12 +119,12 @@ static int join_keyring(const char **step)
 }
 
 static const struct wdr_trial trials[] = {
-	{ WDR_PROT_NO_NEW_PRIVS, 0, gain_no_privileges, 0 },
-	{ WDR_PROT_CAPABILITIES, CLONE_NEWUSER, drop_capabilities, 0 },
-	{ WDR_PROT_SECCOMP, 0, filter_calls, 0 },
-	{ WDR_PROT_LANDLOCK, 0, restrict_paths, 0 },
-	{ WDR_PROT_RLIMITS, 0, limit_resources, 0 },
-	{ WDR_PROT_KEYRING, 0, join_keyring, 0 },
+	{ WDR_PROT_NO_NEW_PRIVS, 0, 0, gain_no_privileges },
+	{ WDR_PROT_CAPABILITIES, 0, CLONE_NEWUSER, drop_capabilities },
+	{ WDR_PROT_SECCOMP, 0, 0, filter_calls },
+	{ WDR_PROT_LANDLOCK, 0, 0, restrict_paths },
+	{ WDR_PROT_RLIMITS, 0, 0, limit_resources },
+	{ WDR_PROT_KEYRING, 0, 0, join_keyring },
 };
 
 #define COVERS                                                                       \

@@ -95,15 +95,15 @@ static int set_clocks_back(const char **step)
 }
 
 static const struct wdr_trial trials[] = {
-	{ WDR_PROT_USER_NS, CLONE_NEWUSER, be_root, 0 },
-	{ WDR_PROT_MOUNT_NS, CLONE_NEWUSER | CLONE_NEWNS, change_mounts, 0 },
-	{ WDR_PROT_PID_NS, CLONE_NEWUSER | CLONE_NEWPID, be_pid_1, 0 },
-	{ WDR_PROT_NET_NS, CLONE_NEWUSER | CLONE_NEWNET, raise_loopback, 0 },
-	{ WDR_PROT_IPC_NS, CLONE_NEWUSER | CLONE_NEWIPC, make_queue, 0 },
-	{ WDR_PROT_UTS_NS, CLONE_NEWUSER | CLONE_NEWUTS, change_name, 0 },
-	{ WDR_PROT_CGROUP_NS, CLONE_NEWUSER | CLONE_NEWCGROUP, be_at_cgroup_root, 0 },
-	{ WDR_PROT_TIME_NS, CLONE_NEWUSER, set_clocks_back, 0 },
-	{ WDR_PROT_HOST_UID, CLONE_NEWUSER, be_another, FOREIGN_UID },
+	{ WDR_PROT_USER_NS, 0, CLONE_NEWUSER, be_root },
+	{ WDR_PROT_MOUNT_NS, 0, CLONE_NEWUSER | CLONE_NEWNS, change_mounts },
+	{ WDR_PROT_PID_NS, 0, CLONE_NEWUSER | CLONE_NEWPID, be_pid_1 },
+	{ WDR_PROT_NET_NS, 0, CLONE_NEWUSER | CLONE_NEWNET, raise_loopback },
+	{ WDR_PROT_IPC_NS, 0, CLONE_NEWUSER | CLONE_NEWIPC, make_queue },
+	{ WDR_PROT_UTS_NS, 0, CLONE_NEWUSER | CLONE_NEWUTS, change_name },
+	{ WDR_PROT_CGROUP_NS, 0, CLONE_NEWUSER | CLONE_NEWCGROUP, be_at_cgroup_root },
+	{ WDR_PROT_TIME_NS, 0, CLONE_NEWUSER, set_clocks_back },
+	{ WDR_PROT_HOST_UID, FOREIGN_UID, CLONE_NEWUSER, be_another },
 };
 
 #define COVERS                                                               \

@@ -13,10 +13,10 @@
 
 struct wdr_trial {
 	enum wdr_protection protection;
-	uint64_t namespaces; /* CLONE_NEW*; with CLONE_NEWUSER its root is mapped */
+	uint32_t as_uid;     /* who root of a new user namespace is outside; 0: the caller */
+	uint64_t namespaces; /* CLONE_NEW* */
 	/* In the child. *step says what is being tried, a string that lives for ever. 0 or -errno. */
 	int (*fn)(const char **step);
-	uint32_t as_uid; /* who that root is outside; 0: the caller */
 };
 
 /* Try all @n and say in @rep what came of each. */

@@ -106,10 +106,10 @@ static int idmap_here(const char **step)
 }
 
 static const struct wdr_trial trials[] = {
-	{ WDR_PROT_PIVOT_ROOT, CLONE_NEWUSER | CLONE_NEWNS, leave_root, 0 },
-	{ WDR_PROT_MASKED_PATHS, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, mask_proc, 0 },
-	{ WDR_PROT_DISK_LIMIT, CLONE_NEWUSER | CLONE_NEWNS, fill_tmpfs, 0 },
-	{ WDR_PROT_IDMAP, 0, idmap_here, 0 },
+	{ WDR_PROT_PIVOT_ROOT, 0, CLONE_NEWUSER | CLONE_NEWNS, leave_root },
+	{ WDR_PROT_MASKED_PATHS, 0, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, mask_proc },
+	{ WDR_PROT_DISK_LIMIT, 0, CLONE_NEWUSER | CLONE_NEWNS, fill_tmpfs },
+	{ WDR_PROT_IDMAP, 0, 0, idmap_here },
 };
 
 #define COVERS                                                                     \
