@@ -53,7 +53,7 @@ table() {
 	test   qemu-system-x86         check-kernels
 	test   busybox-static          check-kernels: the guest's shell
 	test   systemd                 check-kernels: a guest with systemd as its first process
-	test   dbus-daemon             check-kernels: the same
+	test   dbus                    check-kernels: the same
 	test   cpio                    check-kernels: the guest's root
 	test   xz-utils                check-kernels: modules
 	test   zstd                    check-kernels: modules
