@@ -57,11 +57,11 @@ static int split_number(const char *s, struct number *n)
 	return n->n_decimals ? 0 : -EINVAL;
 }
 
-static int fail(struct wdr_err *err, int code, const char *s, const char *what, const char *want)
+static int fail(struct wdr_err *err, const char *s, const char *what, const char *want)
 {
 	char shown[48];
 
-	return wdr_err_set(err, code, "%s \"%s\": want %s", what,
+	return wdr_err_set(err, -EINVAL, "%s \"%s\": want %s", what,
 			   wdr_text_escape(s, strlen(s), shown, sizeof(shown)), want);
 }
 
@@ -96,9 +96,9 @@ int wdr_num_duration(const char *s, uint64_t *ret_ns, struct wdr_err *err)
 	int r = read_units(s, time_units, ret_ns);
 
 	if (r == -ERANGE)
-		return fail(err, r, s, "too long:", "at most 999999999s, 9999999m or 99999h");
+		return fail(err, s, "too long:", "at most 999999999s, 9999999m or 99999h");
 	if (r < 0)
-		return fail(err, r, s, "not a duration:",
+		return fail(err, s, "not a duration:",
 			    "a number and ms, s, m or h, such as 500ms, 10s, 5m, 1h");
 	return 0;
 }
@@ -108,9 +108,9 @@ int wdr_num_size(const char *s, uint64_t *ret_bytes, struct wdr_err *err)
 	int r = read_units(s, size_units, ret_bytes);
 
 	if (r == -ERANGE)
-		return fail(err, r, s, "too large:", "at most 999T");
+		return fail(err, s, "too large:", "at most 999T");
 	if (r < 0)
-		return fail(err, r, s, "not a size:",
+		return fail(err, s, "not a size:",
 			    "a whole number of bytes, K, M, G or T, such as 512M or 2G");
 	return 0;
 }
@@ -123,9 +123,9 @@ int wdr_num_integer(const char *s, uint64_t min, uint64_t max, uint64_t *ret, st
 	(void)snprintf(want, sizeof(want), "a whole number of %llu..%llu", (unsigned long long)min,
 		       (unsigned long long)max);
 	if (split_number(s, &n) < 0 || n.n_decimals || *n.rest || (*s == '0' && s[1]))
-		return fail(err, -EINVAL, s, "not a number:", want);
+		return fail(err, s, "not a number:", want);
 	if (n.n_digits > 18 || n.whole < min || n.whole > max)
-		return fail(err, -ERANGE, s, "out of range:", want);
+		return fail(err, s, "out of range:", want);
 	*ret = n.whole;
 	return 0;
 }
@@ -136,7 +136,7 @@ int wdr_num_decimal(const char *s, double *ret, struct wdr_err *err)
 	struct number n;
 
 	if (split_number(s, &n) < 0 || *n.rest || n.n_digits > 9 || n.n_decimals > 6)
-		return fail(err, -EINVAL, s, "not a number:", "such as 0.5 or 2");
+		return fail(err, s, "not a number:", "such as 0.5 or 2");
 	for (size_t i = 0; i < n.n_decimals; i++)
 		scale *= 10;
 	/* Both are exact below 2^53, so this is the double nearest to the text. */

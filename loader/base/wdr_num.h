@@ -19,14 +19,14 @@
 /*
  * "500ms", "1.5s", "5m", "1h"; a plain number is seconds; at most three decimals, none for ms, so
  * that every duration is whole milliseconds. Zero is read: whether it is good is the caller's
- * question. Returns 0; -EINVAL; -ERANGE past 999999999s, 9999999m, 99999h. *ret_ns is nanoseconds.
+ * question. At most 999999999s, 9999999m, 99999h. *ret_ns is nanoseconds. Returns 0 or -EINVAL.
  */
 int wdr_num_duration(const char *s, uint64_t *ret_ns, struct wdr_err *err) wdr_must_check;
 
 /* "512M", "2G", "4096": whole numbers of bytes, K, M, G or T, each 1024 times the one before. */
 int wdr_num_size(const char *s, uint64_t *ret_bytes, struct wdr_err *err) wdr_must_check;
 
-/* A whole number of @min..@max: decimal digits, no leading zeros, no more. -EINVAL, -ERANGE. */
+/* A whole number of @min..@max: decimal digits, no leading zeros, no more. 0 or -EINVAL. */
 int wdr_num_integer(const char *s, uint64_t min, uint64_t max, uint64_t *ret,
 		    struct wdr_err *err) wdr_must_check;
 

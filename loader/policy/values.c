@@ -39,7 +39,7 @@ int wdr_limit_duration(const char *s, unsigned int flags, uint64_t *ret_ns, stru
 	if (!(flags & WDR_LIMIT_UNLIMITED) || strcmp(s, UNLIMITED) != 0)
 		r = check_limit(wdr_num_duration(s, &v, err), s, flags, &v, err);
 	if (r < 0)
-		return -EINVAL;
+		return r;
 	*ret_ns = v;
 	return 0;
 }
@@ -52,7 +52,7 @@ int wdr_limit_size(const char *s, unsigned int flags, uint64_t *ret, struct wdr_
 	if (!(flags & WDR_LIMIT_UNLIMITED) || strcmp(s, UNLIMITED) != 0)
 		r = check_limit(wdr_num_size(s, &v, err), s, flags, &v, err);
 	if (r < 0)
-		return -EINVAL;
+		return r;
 	*ret = v;
 	return 0;
 }

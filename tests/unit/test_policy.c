@@ -293,6 +293,7 @@ static void check_bad(const struct bad *rows, size_t n)
 		if (parse(rows[i].text, &p, &err) != -EINVAL)
 			fail_msg("taken: %s", rows[i].text);
 		assert_null(p);
+		assert_int_equal(err.code, -EINVAL);
 		/* A row that ends in a colon leaves the column open. */
 		if (strncmp(err.where, rows[i].where, n_where) != 0 ||
 		    (err.where[n_where] && rows[i].where[n_where - 1] != ':'))
