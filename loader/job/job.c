@@ -15,9 +15,7 @@
 #define NS_PER_S 1000000000ULL
 /* How long the job's last process may take to leave its cgroup after it was killed. */
 #define REMOVE_WAIT_MS 5000
-/* Pid 1 of the sandbox is ours, not the job's: pids counts without it. */
-#define OWN_TASKS    1
-#define MAX_ID_TRIES 8
+#define MAX_ID_TRIES   8
 
 uint64_t wdr_job_now_ns(void)
 {
@@ -102,12 +100,14 @@ static int make_cgroup(struct wdr_job *j, struct wdr_err *err)
 	struct wdr_cgroup_limits limits = {
 		.memory_bytes = l->memory_bytes,
 		.swap_bytes = l->swap_bytes,
-		.pids = l->pids == WDR_UNLIMITED ? WDR_UNLIMITED : l->pids + OWN_TASKS,
+		.pids = l->pids,
 		.cpus = l->cpus,
 	};
 	struct wdr_cgroup_usage u;
 	int r;
 
+	if (limits.pids != WDR_UNLIMITED)
+		limits.pids = l->pids * j->o.backend->tasks_each + j->o.backend->own_tasks;
 	if (!j->tree)
 		return 0;
 	r = wdr_cgroup_new(j->tree, j->spec.id, &limits, j->spec.waived, &j->cg, err);
@@ -288,7 +288,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
 		return -ENOMEM;
 	j->o = *o;
 	j->result = no_result;
-	j->uid_fd = j->tty_fd = j->spec.cgroup_fd = -1;
+	j->uid_fd = j->tty_fd = j->spec.cgroup_fd = j->spec.net_fd = -1;
 	for (int i = 0; i < 3; i++)
 		j->job_stdio[i] = j->our_stdio[i] = j->spec.stdio_fds[i] = -1;
 	r = wdr_job_id(j->spec.id);

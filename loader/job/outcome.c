@@ -11,7 +11,6 @@
 
 #define NS_PER_S  1000000000ULL
 #define NS_PER_US 1000ULL
-#define OWN_TASKS 1
 
 void wdr_job_decide(struct wdr_job *j, enum wdr_exit_reason reason, uint64_t limit, uint64_t value,
 		    const char *what)
@@ -54,6 +53,7 @@ static void use_rusage(struct wdr_usage *u)
 
 static void fill_usage(struct wdr_job *j)
 {
+	const struct wdr_backend_ops *b = j->o.backend;
 	struct wdr_usage *u = &j->result.usage;
 	struct wdr_cgroup_usage c;
 
@@ -66,7 +66,9 @@ static void fill_usage(struct wdr_job *j)
 	u->user_ns = c.user_ns;
 	u->system_ns = c.system_ns;
 	u->memory_peak_bytes = c.memory_peak_bytes;
-	u->pids_peak = c.pids_peak > OWN_TASKS ? c.pids_peak - OWN_TASKS : 0;
+	u->pids_peak = WDR_UNKNOWN;
+	if (b->tasks_each == 1)
+		u->pids_peak = c.pids_peak > b->own_tasks ? c.pids_peak - b->own_tasks : 0;
 	if (c.oom_kills > j->oom_before)
 		wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes,
 			       c.oom_kills - j->oom_before, NULL);

@@ -188,11 +188,12 @@ static void on_running(struct wdr_job *j, int tty_fd)
 		set_timer(j, &j->wall_src, j->running_ns + l->wall_ns, on_wall);
 	if (l->cpu_ns != WDR_UNLIMITED && j->cg)
 		(void)on_cpu(NULL, 0, j);
-	if (tty_fd < 0)
-		return;
-	j->tty_fd = tty_fd;
-	(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
-	wdr_job_resize(j, j->rows, j->cols);
+	if (tty_fd >= 0) {
+		j->tty_fd = tty_fd;
+		(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
+		wdr_job_resize(j, j->rows, j->cols);
+	}
+	/* Not before: what is in the pipes of a job that never ran is not the job's. */
 	if (add_pumps(j, &err) < 0) {
 		wdr_job_decide_error(j, 125, &err);
 		wdr_job_kill(j);
@@ -286,7 +287,7 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
 		r = sd_event_add_io(j->event, &j->oom_src, oom_fd, events, on_oom, j);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "watch the job");
-	return j->o.tty ? 0 : add_pumps(j, err);
+	return 0;
 }
 
 void wdr_job_unwatch(struct wdr_job *j)

@@ -30,6 +30,12 @@ struct wdr_backend_msg {
 
 struct wdr_backend_ops {
 	const char *name; /* "native" */
+	/*
+	 * What the sandbox needs of the job's own limit: host tasks for itself, and for each task of
+	 * the job's. Where that is more than one, the backend bounds the job's own number inside, and
+	 * what the host counts is not it.
+	 */
+	uint64_t own_tasks, tasks_each;
 
 	/* 0 if a sandbox really starts here; else -errno and why not. */
 	int (*probe)(struct wdr_err *err);

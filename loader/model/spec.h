@@ -30,6 +30,7 @@ struct wdr_spec {
 	bool tty;	   /* the job's stdio is a pty of its own; stdio_fds are unused */
 	int stdio_fds[3];  /* the job's ends; -1: /dev/null. They stay the caller's */
 	int cgroup_fd;	   /* where the job is born, -1: in the caller's cgroup */
+	int net_fd;	   /* the network namespace made for the job, -1: there is none */
 	/*
 	 * Files that the first process writes "0" to as its first deed, while it is one thread: so it
 	 * enters the v1 hierarchies, which cgroup_fd does not reach. Only after that may it unshare

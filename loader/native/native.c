@@ -271,6 +271,8 @@ static int native_probe(struct wdr_err *err)
 
 const struct wdr_backend_ops wdr_native_ops = {
 	.name = "native",
+	.own_tasks = 1, /* its pid 1 */
+	.tasks_each = 1,
 	.probe = native_probe,
 	.spawn = native_spawn,
 	.release = native_release,
