@@ -24,7 +24,6 @@ const char *wdr_box_path(enum wdr_box_part part, size_t n, char buf[WDR_BOX_PATH
 /* jansson's setters take the new value even where they fail: one flag at the end is enough. */
 struct out {
 	json_t *mounts, *annotations;
-	const struct wdr_runsc *r;
 	int failed;
 };
 
@@ -42,9 +41,10 @@ static void annotate(struct out *o, const char *name, const char *key, const cha
 }
 
 /*
- * A folder of the one tmpfs. With a hint, gVisor (runsc/boot/mount_hints.go, 2024) serves it
- * from memory and keeps the contents in one file in that folder: as fast as a tmpfs of its own,
- * while the size of ours still bounds all of them together. Without, it goes through the gofer.
+ * A folder of the one tmpfs. Hinted as the container's own, gVisor caches it without asking
+ * again (2022), or serves it from memory and keeps the contents in one file in that folder (since
+ * 2023, runsc/boot/mount_hints.go): as fast as a tmpfs of its own, while the size of ours still
+ * bounds all of them together.
  */
 static void add_writable(struct out *o, enum wdr_box_part part, size_t n, const char *target)
 {
@@ -56,8 +56,6 @@ static void add_writable(struct out *o, enum wdr_box_part part, size_t n, const 
 	add(o, json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s*]}", "destination", target, "type",
 			 "bind", "source", path, "options", "bind", "rw", "nosuid", "nodev",
 			 exec ? NULL : "noexec"));
-	if (!(o->r->features & WDR_RUNSC_MOUNT_HINTS))
-		return;
 	(void)snprintf(name, sizeof(name), "%s%zu", part == WDR_BOX_SHM ? "shm" : "t", n);
 	annotate(o, name, "source", path);
 	annotate(o, name, "type", "bind");
@@ -247,7 +245,7 @@ int wdr_bundle_config(const struct wdr_spec *s, const struct wdr_runsc *r, const
 {
 	wdr_json_ json_t *mounts = json_array();
 	wdr_json_ json_t *annotations = json_object();
-	struct out o = { .mounts = mounts, .annotations = annotations, .r = r };
+	struct out o = { .mounts = mounts, .annotations = annotations };
 	json_t *c;
 	int e;
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which runsc there is, what it understands and whether a sandbox really starts under it here.
- * Learnt by starting one; the answer is kept per boot and binary.
+ * Learnt by asking and by starting one; the answer is kept per boot and binary, so that no job
+ * pays for it but the first.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/wdr_err.h"
+#include "base/wdr_json.h"
 
 enum wdr_runsc_platform {
 	WDR_RUNSC_SYSTRAP,
@@ -19,13 +22,11 @@ enum wdr_runsc_platform {
 
 /* What ages of runsc differ in. Append only: the numbers are in the cache. */
 enum wdr_runsc_feature {
-	WDR_RUNSC_OVERLAY2 = 1 << 0,	      /* --overlay2=none turns its default overlay off */
-	WDR_RUNSC_OVERLAY2_DIR = 1 << 1,      /* --overlay2=root:dir=PATH */
-	WDR_RUNSC_MOUNT_HINTS = 1 << 2,	      /* a hinted bind mount keeps its files in one file */
-	WDR_RUNSC_OCI_SECCOMP = 1 << 3,	      /* filters inside the sandbox */
-	WDR_RUNSC_TRACE = 1 << 4,	      /* seccheck sessions */
-	WDR_RUNSC_HIDE_PROC_SYS_NET = 1 << 5, /* network only without /proc/sys/net in sight */
-	WDR_RUNSC_CONTROL_FILE = 1 << 6,      /* control socket is a file below --root */
+	WDR_RUNSC_OVERLAY2 = 1 << 0,	 /* --overlay2=none turns its default overlay off */
+	WDR_RUNSC_OVERLAY2_DIR = 1 << 1, /* --overlay2=root:dir=PATH */
+	WDR_RUNSC_OCI_SECCOMP = 1 << 2,	 /* filters inside the sandbox */
+	WDR_RUNSC_TRACE = 1 << 3,	 /* seccheck sessions */
+	_WDR_RUNSC_FEATURES = (1 << 4) - 1,
 };
 
 struct wdr_runsc {
@@ -37,5 +38,48 @@ struct wdr_runsc {
 	char why[200]; /* where it does not: what was tried and what came */
 };
 
+/* Which file an answer is about: one that was replaced, or another boot, is another question. */
+struct wdr_runsc_key {
+	char boot[40]; /* /proc/sys/kernel/random/boot_id */
+	char path[256];
+	uint64_t dev, ino, size_bytes;
+	int64_t mtime_ns;
+};
+
 /* "systrap" */
 const char *wdr_runsc_platform_name(enum wdr_runsc_platform p);
+
+/*
+ * The binary that WARDER_RUNSC names, else the first `runsc` on PATH, made absolute, into @path of
+ * @size. Returns 0; -ENOENT, or -EACCES for a file that can't be executed, naming it.
+ */
+int wdr_runsc_find(char *path, size_t size, struct wdr_err *err) wdr_must_check;
+
+/*
+ * What there is to know of the runsc found. From @cache_dir (NULL: no cache) when it holds an
+ * answer about this file and this boot, else by asking and starting a sandbox, which takes about
+ * half a second and at most WDR_RUNSC_PROBE_MS. A "no" is asked again after
+ * WDR_RUNSC_RETRY_S.
+ * Returns 0; -EOPNOTSUPP if no sandbox starts, *ret then says why; else as wdr_runsc_find().
+ */
+int wdr_runsc_get(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *err) wdr_must_check;
+/* The same without reading the cache: for `warder check`, which is believed. */
+int wdr_runsc_ask(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *err) wdr_must_check;
+
+#define WDR_RUNSC_PROBE_MS 40000
+#define WDR_RUNSC_RETRY_S  600
+
+/* Pure parts, for tests and fuzzers. */
+
+/* Features from the text of `runsc flags`. */
+unsigned int wdr_runsc_features(const char *flags_text);
+/* The version in the text of `runsc --version`; -EPROTO if it is not runsc's. */
+int wdr_runsc_version(const char *text, char *ret, size_t size) wdr_must_check;
+/* An answer about @k as JSON, with the time it was given, seconds of CLOCK_BOOTTIME. */
+json_t *wdr_runsc_to_json(const struct wdr_runsc *r, const struct wdr_runsc_key *k, int64_t now_s);
+/*
+ * Read it back. -ESTALE if it is about another file or boot, or a "no" that is too old; -EPROTO if
+ * it is not one of ours.
+ */
+int wdr_runsc_from_json(json_t *o, const struct wdr_runsc_key *k, int64_t now_s,
+			struct wdr_runsc *ret) wdr_must_check;

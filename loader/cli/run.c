@@ -14,6 +14,7 @@
 #include "cli/tty.h"
 #include "job/job.h"
 #include "native/native.h"
+#include "runsc.h"
 
 struct run {
 	struct wdr_run_args args;
@@ -58,11 +59,12 @@ static int read_policy(struct run *r, struct wdr_err *err)
 
 static int choose_backend(struct run *r, struct wdr_err *err)
 {
-	if (r->policy->backend == WDR_BACKEND_RUNSC)
-		return wdr_err_set(err, -EOPNOTSUPP,
-				   "backend runsc is not part of this build: want native or auto");
+	enum wdr_backend_kind kind = r->policy->backend;
+
 	r->backend = &wdr_native_ops;
-	return 0;
+	if (kind == WDR_BACKEND_RUNSC || (kind == WDR_BACKEND_AUTO && !wdr_runsc_ops.probe(NULL)))
+		r->backend = &wdr_runsc_ops;
+	return kind == WDR_BACKEND_RUNSC ? wdr_runsc_ops.probe(err) : 0;
 }
 
 /* Before anything starts: a result that can't be written must not cost a run. */

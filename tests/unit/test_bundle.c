@@ -38,8 +38,8 @@ static struct wdr_policy base_policy(void)
 
 static const struct wdr_runsc new_runsc = {
 	.path = "/usr/bin/runsc",
-	.features = WDR_RUNSC_OVERLAY2 | WDR_RUNSC_OVERLAY2_DIR | WDR_RUNSC_MOUNT_HINTS |
-		    WDR_RUNSC_OCI_SECCOMP | WDR_RUNSC_TRACE,
+	.features = WDR_RUNSC_OVERLAY2 | WDR_RUNSC_OVERLAY2_DIR | WDR_RUNSC_OCI_SECCOMP |
+		    WDR_RUNSC_TRACE,
 	.platform = WDR_RUNSC_SYSTRAP,
 };
 

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sandbox's keeper: pid 1 around runsc. It makes the box, runs `runsc run --detach` when the
+ * supervisor says so, adopts the sentry that this leaves, and tells what became of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/wdr_io.h"
+#include "base/wdr_msg.h"
+#include "command.h"
+#include "sandbox_priv.h"
+
+#define EXIT_NOT_STARTED 125
+#define NS_PER_S	 1000000000ULL
+/* Cold start under load; a start that takes longer hangs. */
+#define START_MS 30000
+#define LOG_MAX	 (64 * 1024)
+/* A stopped supervisor can't keep its own time: the keeper ends the job this long after. */
+#define WALL_GRACE_NS NS_PER_S
+
+struct keeper {
+	struct wdr_backend_job *b;
+	int ctl;
+	int stdio[3];
+	int console; /* listening, for the pty's master */
+	int tty;
+	pid_t sentry;
+};
+
+static void send_msg(struct keeper *k, uint32_t type, int32_t value, const struct wdr_err *err)
+{
+	struct wdr_keep_msg m = { .type = type, .value = value };
+
+	if (err)
+		m.err = *err;
+	/* A supervisor that is gone takes this process along in a moment. */
+	(void)!wdr_msg_send(k->ctl, &m, sizeof(m), &k->tty, k->tty >= 0, 0);
+}
+
+static _Noreturn void fail(struct keeper *k, int exit_code, const struct wdr_err *err)
+{
+	send_msg(k, WDR_KEEP_FAILED, exit_code, err);
+	_exit(EXIT_NOT_STARTED);
+}
+
+/* While it is one thread: spec.h, enter_fds. */
+static int enter_cgroups(struct keeper *k, struct wdr_err *err)
+{
+	const struct wdr_spec *s = k->b->spec;
+
+	for (unsigned int i = 0; i < s->n_enter_fds; i++)
+		if (write(s->enter_fds[i], "0", 1) < 0)
+			return wdr_err_wrap(err, -errno, "enter cgroup");
+	return 0;
+}
+
+static int close_others(struct keeper *k, struct wdr_err *err)
+{
+	int keep[3 + 1 + 2 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
+	struct wdr_backend_job *b = k->b;
+	size_t n = 0;
+	int r;
+
+	for (int i = 0; i < 3; i++)
+		keep[n++] = k->stdio[i];
+	keep[n++] = k->ctl;
+	keep[n++] = b->root.fd;
+	keep[n++] = b->spec->net_fd;
+	for (unsigned int i = 0; i < b->spec->n_views; i++)
+		keep[n++] = b->views[i].fd;
+	for (size_t i = 0; i < b->n_mounts; i++)
+		keep[n++] = b->mounts[i].fd;
+	r = wdr_close_except(keep, n);
+	return r < 0 ? wdr_err_wrap(err, r, "close descriptors") : 0;
+}
+
+/* The caller's command line, which `ps` would show for as long as the job runs. */
+static int hide(struct keeper *k, struct wdr_err *err)
+{
+	const struct wdr_spec *s = k->b->spec;
+	sigset_t none;
+
+	(void)err;
+	if (s->args_area)
+		memset(s->args_area, 0, s->args_area_len);
+	(void)prctl(PR_SET_NAME, "warder-keeper");
+	(void)setsid();
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	return 0;
+}
+
+/* A supervisor that died before this line: end of file on the socket, seen in wait_for_go(). */
+static int die_with_supervisor(struct keeper *k, struct wdr_err *err)
+{
+	(void)k;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ?
+		       wdr_err_wrap(err, -errno, "parent-death signal") :
+		       0;
+}
+
+/*
+ * Mounts of the host still come in; none of ours goes out. Old versions of runsc look for
+ * /proc/sys/net/core/rmem_default to tell whether they are in the first network namespace, which
+ * since Linux 6 every namespace has (gVisor fixed it in 2024): they are not to see it.
+ */
+static int make_mounts(struct keeper *k, struct wdr_err *err)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return wdr_err_wrap(err, -errno, "leave the host's mount propagation");
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return wdr_err_wrap(err, -errno, "mount /proc of the sandbox's pid namespace");
+	if (k->b->spec->policy->net.mode == WDR_NET_EGRESS &&
+	    mount("warder", "/proc/sys/net", "tmpfs", MS_RDONLY, "size=0") < 0)
+		return wdr_err_wrap(err, -errno, "hide /proc/sys/net from runsc");
+	return 0;
+}
+
+static int make_box(struct keeper *k, struct wdr_err *err)
+{
+	return wdr_box_make(k->b, err);
+}
+
+static int open_console(struct keeper *k, struct wdr_err *err)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = WDR_BOX_CONSOLE };
+
+	if (!k->b->spec->tty)
+		return 0;
+	k->console = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (k->console < 0 || bind(k->console, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    listen(k->console, 1) < 0)
+		return wdr_err_wrap(err, -errno, "console socket");
+	return 0;
+}
+
+/* No command but this one can come here; end of file is a dead supervisor. */
+static int wait_for_go(struct keeper *k, struct wdr_err *err)
+{
+	struct wdr_keep_cmd cmd;
+	ssize_t n;
+
+	(void)err;
+	do
+		n = recv(k->ctl, &cmd, sizeof(cmd), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(cmd) || cmd.type != WDR_KEEP_GO)
+		_exit(EXIT_NOT_STARTED);
+	return 0;
+}
+
+/* runsc has connected, handed the master over and gone. */
+static int take_tty(struct keeper *k, struct wdr_err *err)
+{
+	wdr_close_ int conn = accept4(k->console, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	char name[64];
+	ssize_t n;
+
+	if (conn < 0)
+		return wdr_err_wrap(err, -errno, "take the terminal from runsc");
+	n = wdr_msg_recv(conn, name, sizeof(name), &k->tty, 0);
+	if (n < 0)
+		return wdr_err_wrap(err, (int)n, "take the terminal from runsc");
+	return k->tty < 0 ? wdr_err_set(err, -EPROTO, "runsc sent no terminal") : 0;
+}
+
+static int read_sentry_pid(struct keeper *k, struct wdr_err *err)
+{
+	wdr_free_ char *text = NULL;
+	int r = wdr_read_file(AT_FDCWD, WDR_BOX_PID, 32, &text, NULL);
+	char *end;
+	long pid;
+
+	if (r < 0)
+		return wdr_err_wrap(err, r, "read runsc's pid file");
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || end == text || pid <= 1 || pid > INT32_MAX)
+		return wdr_err_set(err, -EPROTO, "no pid in runsc's pid file");
+	k->sentry = (pid_t)pid;
+	return 0;
+}
+
+/* Put together `runsc FLAGS run --detach ... ID`. */
+static int make_command(struct keeper *k, struct wdr_args *a)
+{
+	const char *const run[] = {
+		"run",
+		"--detach",
+		"--bundle=" WDR_BOX_BUNDLE,
+		"--pid-file=" WDR_BOX_PID,
+		k->b->spec->tty ? "--console-socket=" WDR_BOX_CONSOLE : NULL,
+		k->b->spec->id,
+	};
+	int r = wdr_bundle_flags(k->b->spec, &k->b->runsc, false, a);
+
+	for (size_t i = 0; r == 0 && i < sizeof(run) / sizeof(run[0]); i++)
+		if (run[i])
+			r = wdr_args_add(a, run[i]);
+	return r;
+}
+
+static _Noreturn void fail_start(struct keeper *k)
+{
+	struct wdr_err err = { 0 };
+	wdr_free_ char *log = NULL;
+	size_t n = 0;
+	int code;
+
+	(void)!wdr_read_file(AT_FDCWD, WDR_BOX_LOG, LOG_MAX, &log, &n);
+	code = wdr_start_failure(log ? log : "", n, k->b->spec->argv[0], &err);
+	fail(k, code, &err);
+}
+
+static void start(struct keeper *k)
+{
+	wdr_command_ struct wdr_command *c = NULL;
+	struct wdr_args a = { 0 };
+	struct wdr_command_spec spec = { .argv = a.v };
+	struct wdr_err err = { 0 };
+	int r = make_command(k, &a);
+
+	/* A pty's job has no use for them; else the guest's stdio is what runsc's was. */
+	memcpy(spec.stdio, k->stdio, sizeof(spec.stdio));
+	if (r == 0)
+		r = wdr_command_start(&spec, &c, &err);
+	if (r == 0)
+		r = wdr_command_wait(c, START_MS, &err);
+	if (r < 0)
+		fail(k, EXIT_NOT_STARTED, &err);
+	if (wdr_command_check(c, "runsc run", NULL) < 0)
+		fail_start(k);
+	r = read_sentry_pid(k, &err);
+	if (r == 0 && k->console >= 0)
+		r = take_tty(k, &err);
+	if (r < 0)
+		fail(k, EXIT_NOT_STARTED, &err);
+}
+
+static void take_command(struct keeper *k)
+{
+	struct wdr_keep_cmd cmd;
+	ssize_t n = recv(k->ctl, &cmd, sizeof(cmd), MSG_DONTWAIT);
+
+	if (n == 0)
+		_exit(EXIT_NOT_STARTED);
+	/* The sentry passes on what it gets (runsc/boot, StartSignalForwarding); KILL ends it. */
+	if (n == (ssize_t)sizeof(cmd) && cmd.type == WDR_KEEP_SIGNAL)
+		(void)kill(k->sentry, cmd.value);
+}
+
+static void reap(struct keeper *k)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != k->sentry)
+			continue;
+		send_msg(k, WDR_KEEP_EXITED, wdr_guest_status(status), NULL);
+		_exit(0); /* and the kernel ends gofer and stubs */
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static _Noreturn void watch(struct keeper *k, int chld)
+{
+	uint64_t wall = k->b->spec->policy->limits.wall_ns;
+	uint64_t end = wall == WDR_UNLIMITED ? UINT64_MAX : now_ns() + wall + WALL_GRACE_NS;
+	struct pollfd p[] = { { .fd = k->ctl, .events = POLLIN },
+			      { .fd = chld, .events = POLLIN } };
+	struct signalfd_siginfo si;
+
+	for (;;) {
+		uint64_t now = now_ns(), left = end - now;
+		struct timespec wait = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
+
+		reap(k);
+		if (now >= end)
+			_exit(0);
+		if (ppoll(p, 2, end == UINT64_MAX ? NULL : &wait, NULL) <= 0)
+			continue;
+		if (p[1].revents)
+			(void)!read(chld, &si, sizeof(si));
+		if (p[0].revents)
+			take_command(k);
+	}
+}
+
+/* Before runsc starts, so that no end of the sentry is missed. Commands open their own mask. */
+static int watch_children(struct wdr_err *err)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? wdr_err_wrap(err, -errno, "signalfd") : fd;
+}
+
+_Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct keeper *k, struct wdr_err *err);
+	} stages[] = {
+		{ "cgroups", enter_cgroups }, { "descriptors", close_others },
+		{ "process", hide },	      { "parent death", die_with_supervisor },
+		{ "mounts", make_mounts },    { "box", make_box },
+		{ "console", open_console },  { "go", wait_for_go },
+	};
+	struct keeper k = { .b = b, .ctl = ctl_fd, .console = -1, .tty = -1 };
+	struct wdr_err err = { 0 };
+	int chld;
+
+	memcpy(k.stdio, b->spec->stdio_fds, sizeof(k.stdio));
+	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+		int r = stages[i].run(&k, &err);
+
+		if (r < 0 && !err.code)
+			(void)wdr_err_wrap(&err, r, "%s", stages[i].name);
+		if (r < 0)
+			fail(&k, EXIT_NOT_STARTED, &err);
+	}
+	chld = watch_children(&err);
+	if (chld < 0)
+		fail(&k, EXIT_NOT_STARTED, &err);
+	start(&k);
+	send_msg(&k, WDR_KEEP_RUNNING, 0, NULL);
+	/* The guest has its own copies; an end of file must mean that it closed them. */
+	for (int i = 0; i < 3; i++)
+		wdr_closep(&k.stdio[i]);
+	wdr_closep(&k.tty); /* later messages carry none */
+	wdr_closep(&k.console);
+	watch(&k, chld);
+}

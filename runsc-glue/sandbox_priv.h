@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two sides of a job under runsc: the supervisor's handle, and the sandbox's keeper.
+ *
+ * The keeper is a fork of the supervisor and pid 1 of a pid namespace that holds runsc, the sentry,
+ * the gofer and the stubs, in a mount namespace that holds everything they need on disk. When it
+ * ends the kernel kills them all, and the last of them takes the mounts along: a sandbox that lost
+ * any of its parts, its keeper or its supervisor leaves nothing behind.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/wdr_err.h"
+#include "bundle.h"
+#include "model/backend.h"
+
+/* Supervisor to keeper. */
+enum wdr_keep_cmd_type {
+	WDR_KEEP_GO = 1,     /* cgroups and programs are in place */
+	WDR_KEEP_SIGNAL = 2, /* value: for the job's main process */
+};
+
+struct wdr_keep_cmd {
+	uint32_t type;
+	int32_t value;
+};
+
+/* Keeper to supervisor. */
+enum wdr_keep_msg_type {
+	WDR_KEEP_RUNNING = 1, /* carries the pty's master for a tty job */
+	WDR_KEEP_FAILED = 2,  /* value: exit code, err: why */
+	WDR_KEEP_EXITED = 3,  /* value: wait status of the guest's main process */
+};
+
+struct wdr_keep_msg {
+	uint32_t type;
+	int32_t value;
+	struct wdr_err err;
+};
+
+struct wdr_box_tree {
+	int fd; /* detached mount */
+	bool is_dir;
+};
+
+struct wdr_backend_job {
+	const struct wdr_spec *spec;
+	struct wdr_runsc runsc;
+	pid_t pid;
+	int pidfd;
+	int ctl_fd;		  /* this process's end */
+	char *config;		  /* text of config.json */
+	struct wdr_box_tree root; /* of --root; fd -1: the host's */
+	struct wdr_box_tree *mounts;
+	size_t n_mounts;
+	struct wdr_box_tree views[WDR_SPEC_MAX_VIEWS];
+};
+
+/* Make a sandbox of @s under @r, waiting for wdr_runsc_ops.release. As wdr_backend_ops.spawn. */
+int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
+		      struct wdr_backend_job **ret, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Whether a sandbox starts under @r, on its platform, and runs a program to its end within
+ * @timeout_ms. 0, or why not; nothing of it is left.
+ */
+int wdr_sandbox_try(const struct wdr_runsc *r, int timeout_ms, struct wdr_err *err) wdr_must_check;
+
+/* Everything from clone3 on; ends in _exit. @ctl_fd is the keeper's end. */
+_Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd);
+
+/* In the keeper's mount namespace: make WDR_BOX and all that is below it. */
+int wdr_box_make(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Say in @err what runsc's JSON log @log, @n bytes, gives as the reason of a failed start, without
+ * the steps that it was in. Returns what warder then exits with: 127 for a program that is not
+ * there, 126 for one that can't be executed, else 125. Pure.
+ */
+int wdr_start_failure(const char *log, size_t n, const char *program, struct wdr_err *err);
+
+/*
+ * What the guest's main process ended with, from the wait status of the sentry, which exits with
+ * the guest's code or 128 and the number of the signal that ended it (runsc/boot, WaitExit). Pure.
+ */
+int wdr_guest_status(int sentry_status);
