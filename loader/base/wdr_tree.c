@@ -30,16 +30,16 @@ int wdr_userns_map(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid
 	if (deny_setgroups) {
 		r = write_proc(pid, "setgroups", "deny");
 		if (r < 0)
-			return wdr_err_wrap(err, r, "deny setgroups");
+			return wdr_err_wrap(err, r, "write setgroups in /proc");
 	}
 	(void)snprintf(text, sizeof(text), "%u %u 1", in_gid, out_gid);
 	r = write_proc(pid, "gid_map", text);
 	if (r < 0)
-		return wdr_err_wrap(err, r, "map gid %s", text);
+		return wdr_err_wrap(err, r, "write %s to gid_map in /proc", text);
 	(void)snprintf(text, sizeof(text), "%u %u 1", in_uid, out_uid);
 	r = write_proc(pid, "uid_map", text);
 	if (r < 0)
-		return wdr_err_wrap(err, r, "map uid %s", text);
+		return wdr_err_wrap(err, r, "write %s to uid_map in /proc", text);
 	return 0;
 }
 

@@ -115,6 +115,9 @@ static int on_done_later(sd_event_source *s, void *userdata)
 	struct wdr_job *j = userdata;
 
 	(void)s;
+	/* Reaped first: only then does the kernel add its children's times to ours. */
+	wdr_source_putp(&j->msg_src);
+	j->o.backend->freep(&j->b);
 	fill_usage(j);
 	decide_by_status(j);
 	fill_capture(&j->result.out, j->out);

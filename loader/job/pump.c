@@ -223,13 +223,10 @@ static int move_splice(struct wdr_pump *p)
 		p->kept += (uint64_t)n;
 		return 1;
 	}
-	if (n < 0 && errno == EINVAL) { /* a terminal, an O_APPEND file: splice(2) */
+	/* A file that can't be spliced, or a failure: a copy knows which side it is on. */
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		p->way = WAY_COPY;
 		return 1;
-	}
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		lose_dst(p, -errno);
-		return 0;
 	}
 	/* Which side was not ready: the pipe itself says whether it has anything. */
 	if (n < 0 && errno == EAGAIN && ioctl(p->o.src_fd, FIONREAD, &in_pipe) == 0 &&

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# With a terminal on stdin the job has a terminal of its own, and ours is as before afterwards.
+. "$(dirname "$0")/../lib/tap.sh"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+need python3
+begin
+
+# term SCRIPT ARGS...: warder run ARGS on a new terminal; SCRIPT is python that may use say(), read().
+cat >"$TMPDIR/term.py" <<'P'
+import fcntl, os, pty, select, signal, struct, sys, termios, time
+script, args = sys.argv[1], sys.argv[2:]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(args[0], args)
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+text = ""
+def say(s): os.write(fd, s.encode())
+def read(until=None, seconds=10):
+    global text
+    end = time.time() + seconds
+    while time.time() < end and (until is None or until not in text):
+        if select.select([fd], [], [], 0.1)[0]:
+            try: b = os.read(fd, 4096)
+            except OSError: return
+            if not b: return
+            text += b.decode(errors="replace")
+before = termios.tcgetattr(fd)
+exec(script)
+read()
+_, status = os.waitpid(pid, 0)
+try: same = termios.tcgetattr(fd) == before
+except termios.error: same = True
+print(text.replace("\r", "").strip(), os.waitstatus_to_exitcode(status), "same" if same else "CHANGED", sep="|")
+P
+term() { /usr/bin/python3 "$TMPDIR/term.py" "$@"; }
+
+is "a job sees a terminal" "$(term '' warder run -- sh -c 'test -t 0 && test -t 1 && test -t 2 && tty')" "/dev/pts/0|0|same"
+is "of the caller's size" "$(term '' warder run -- sh -c 'sleep 0.3; stty size')" "33 77|0|same"
+is "that follows it" "$(term 'read("go")
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 88, 0, 0))' warder run -- sh -c 'echo go; sleep 0.5; stty size' | tr '\n' ' ')" "go 44 88|0|same "
+is "lines are read as typed" "$(term 'read("?"); say("abc\n")' warder run -- sh -c 'stty -echo; echo "?"; read x; echo "got $x"' | tr '\n' ' ')" "? got abc|0|same "
+is "Ctrl-C is a byte for the job" "$(term 'read("?"); say("\x03")' warder run -- sh -c 'trap "echo int; exit 4" INT; echo "?"; sleep 9 & wait' | tr -d '^C' | tr '\n' ' ')" "? int|4|same "
+is "Ctrl-D is the end" "$(term 'read("?"); say("x\n\x04")' warder run -- sh -c 'stty -echo; echo "?"; wc -c' | tr '\n' ' ')" "? 2|0|same "
+is "a killed job restores the terminal" "$(term '' warder run -q -t 300ms -- sleep 9)" "|124|same"
+is "-T gives none" "$(term '' warder run -T -- sh -c 'test -t 0 || echo none')" "none|0|same"
+is "-i forces one" "$(warder run -i -- sh -c 'test -t 0 && tty' </dev/null | tr -d '\r')" /dev/pts/0
+is "whose input ends" "$(printf 'a\n' | warder run -i -- cat | tr -d '\r' | tr '\n' ' ')" "a a "
+is "TIOCSTI is refused" "$(term '' warder run -- python3 -c 'import fcntl, termios
+try: fcntl.ioctl(0, termios.TIOCSTI, b"x"); print("pushed")
+except OSError as e: print(e.errno)')" "1|0|same"
+is "its session is its own" "$(term '' warder run -- sh -c 'ps -o sid= -p $$ | tr -d " "')" "2|0|same"
+end

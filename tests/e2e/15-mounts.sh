@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Mounts and roots: what is granted is there, with the owner's rights, and nothing else is touched.
+. "$(dirname "$0")/../lib/tap.sh"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+need python3 jq
+D=$TMPDIR/data
+cleanup() { rm -rf "$D" "$TMPDIR/root"; }
+begin cleanup
+mkdir -p "$D/sub" && echo text >"$D/file" && chown -R 4242:4343 "$D" && chmod 700 "$D" "$D/sub" && chmod 600 "$D/file"
+
+is "a mount shows its source" "$(warder run -v "$D:/data" -- cat /data/file)" text
+is "read-only unless rw" "$(warder run -v "$D:/data" -- sh -c 'touch /data/x 2>&1 | grep -c Read-only')" 1
+is "the owner is the job's user inside" "$(warder run -v "$D:/data:rw" -- stat -c %u:%g /data /data/file | tr '\n' ' ')" "1000:1000 1000:1000 "
+warder run -v "$D:/data:rw" -- sh -c 'echo new >/data/new; mkdir /data/dir; mv /data/file /data/sub/file'
+is "new files are the owner's outside" "$(stat -c %u:%g "$D/new" "$D/dir" "$D/sub/file" | tr '\n' ' ')" "4242:4343 4242:4343 4242:4343 "
+warder run -v "$D:/data:rw" -- sh -c 'cp /usr/bin/id /data/suid; chmod 4755 /data/suid' 2>/dev/null
+is "a setuid program in it gains nothing" "$(warder run -v "$D:/data" --user 2000 -- /data/suid -u 2>/dev/null)" 2000
+is "a file can be mounted" "$(warder run -v "$D/sub/file:/etc/my.conf" -- cat /etc/my.conf)" text
+is "a missing target is made in the view" "$(warder run -v "$D/sub:/opt/a/b" -- cat /opt/a/b/file)" text
+is "also below the host's /usr" "$(warder run -v "$D/sub:/usr/local/here" -- sh -c 'cat /usr/local/here/file; ls /usr/local | grep -c ^bin')" "$(printf 'text\n1')"
+ok "never on the host" test ! -e /opt/a -a ! -e /usr/local/here -a ! -e /etc/my.conf
+exits "not inside a mount of the user's" 125 warder run -v "$D:/data" -v "$D/sub:/data/deeper/x" -- true
+like "and says so" "$ERR" '/data/deeper/x would have to be created'
+ok "where it is there, it is used" warder run -v "$D:/data" -v "$D/sub:/data/dir" -- cat /data/dir/file
+ln -s /etc/shadow "$D/link"
+is "a link in a mount leads nowhere" "$(warder run -v "$D:/data" -- cat /data/link 2>&1 | grep -c 'No such file')" 1
+exits "a missing source is refused" 125 warder run -v /no/such:/x -- true
+like "and named" "$ERR" '/no/such'
+exits "a target that is no path, too" 125 warder run -v "$D:data" -- true
+exits "and a mount without one" 125 warder run -v "$D" -- true
+exits "a missing workdir is refused" 125 warder run -w /no/dir -- true
+ok "a mounted one is good" warder run -v "$D:/data" -w /data/sub -- test -f file
+is "a job can't remount" "$(warder run -v "$D:/data" -- sh -c 'mount -o remount,rw /data 2>&1 | grep -c superuser')" 1
+is "nor unmount" "$(warder run -v "$D:/data" -- sh -c '(umount /data; umount -l /data) 2>/dev/null; ls /data | grep -c sub')" 1
+
+R=$TMPDIR/root
+mkdir -p "$R/bin" "$R/lib64" "$R/etc" && cp /bin/busybox "$R/bin/sh" 2>/dev/null || skip_all "needs busybox-static"
+echo image >"$R/etc/name"
+is "a root of one's own" "$(warder run --root "$R" -- /bin/sh -c 'cat /etc/name; cd /; echo *' | tr '\n' ' ')" "image bin dev etc home lib64 proc sys tmp "
+ok "lacks nothing that is missing in it" warder run --root "$R" -- /bin/sh -c 'test -c /dev/null && test -d /proc/1 && echo x >/tmp/x && test -w /home/user'
+is "and is not written to" "$(warder run --root "$R" -- /bin/sh -c 'echo x >/etc/new 2>&1; echo $?')/$(ls "$R")" "1/$(printf 'bin\netc\nlib64')"
+jq -n --arg r "$R" '{version: 1, filesystem: {root: $r, readonly: false}}' >"$TMPDIR/p.json"
+is "writable, in memory only" "$(warder run -p "$TMPDIR/p.json" -- /bin/sh -c 'echo x >/etc/new; cat /etc/new /etc/name' | tr '\n' ' ')/$(ls "$R/etc")" "x image /name"
+mkdir -p "$R/evil" && ln -s /etc "$R/evil/etc" && ln -s ../../../../../etc "$R/up"
+echo mine >"$TMPDIR/hosts"
+is "links of an image stay in it" "$(warder run --root "$R" -v "$TMPDIR/hosts:/up/motd" -- /bin/sh -c 'cat /etc/motd')/$(ls "$R/etc")" "mine/name"
+ok "the host's /etc is untouched" sh -c '! grep -q mine /etc/motd 2>/dev/null'
+exits "a root that is not there is refused" 125 warder run --root /no/such/root -- true
+exits "one that is a file, too" 125 warder run --root "$TMPDIR/hosts" -- true
+end

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 of warder at any point leaves a dead job, and after the next command nothing else.
+# timeout: 300
+. "$(dirname "$0")/../lib/tap.sh"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+need python3
+ROUNDS=${WDR_CRASH_ROUNDS:-200}
+begin
+
+# Processes of any job, zombies that their new parent has yet to reap left out.
+alive() { ps -eo stat=,comm=,args= | awk '$1 !~ /^Z/ && ($2 == "warder-init" || ($2 == "sleep" && $4 == 98765))' | grep .; }
+
+# What one sees on the machine of any job.
+traces() {
+	find /sys/fs/cgroup -type d -name 'j-*' 2>/dev/null
+	find /run/warder/jobs -type f 2>/dev/null
+	grep -cE 'warder|/j-' /proc/mounts
+	alive
+	find /run/netns /run/warder/netns -mindepth 1 2>/dev/null
+	ip -o link show type veth 2>/dev/null | cut -d: -f2
+}
+no_job() { ! alive; }
+job() { ps -eo args= | grep -q '^sleep 98765'; }
+
+warder run -- true
+BEFORE=$(traces)
+for step in record uid cgroup stdio process watch release; do
+	WDR_CRASH_AT=$step warder run -- sleep 98765 >/dev/null 2>&1
+	wait_for 2 no_job
+	tap_result $? "killed after $step: the job is dead" || note "$(traces)"
+	warder run -- true
+	is "killed after $step: the next command leaves nothing" "$(traces)" "$BEFORE"
+done
+
+warder run -- sleep 98765 &
+wait_for 5 job && kill -STOP $! && sleep 0.1 && kill -9 $!
+ok "killed while stopped: the job is dead within a second" wait_for 1 no_job
+warder run -- true
+is "and nothing is left" "$(traces)" "$BEFORE"
+
+warder run -t 300ms -- sleep 98765 2>/dev/null &
+PID=$!
+wait_for 5 job && kill -STOP $PID
+ok "stopped: the wall clock holds all the same" wait_for 4 no_job
+kill -CONT $PID
+RC=0
+wait $PID || RC=$?
+is "and is the reason" "$RC" 124
+
+cat >"$TMPDIR/chaos.py" <<'P'
+import os, random, signal, subprocess, sys, time
+random.seed(7)
+for i in range(int(sys.argv[1])):
+    p = subprocess.Popen(["warder", "run", "--", "sh", "-c", "sleep 98765 & sleep 98765"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(random.uniform(0, 0.012))
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+P
+ok "$ROUNDS supervisors killed at random times" timeout 200 /usr/bin/python3 "$TMPDIR/chaos.py" "$ROUNDS"
+ok "all their jobs are dead" wait_for 2 no_job
+warder run -- true
+is "and one command later nothing is left of them" "$(traces)" "$BEFORE"
+end
