@@ -211,7 +211,7 @@ static int do_kill(struct try *t)
 	pid_t pid = start(t, breed_and_wait);
 	int r;
 
-	while (u.pids < t->arg && now_ms() - started < 5000) {
+	while (u.pids <= t->arg && now_ms() - started < 5000) {
 		(void)poll(NULL, 0, 5);
 		r = wdr_cgroup_usage(t->cg, &u);
 		if (r < 0)

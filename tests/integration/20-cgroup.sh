@@ -3,6 +3,7 @@
 # A job's cgroups on the real kernel, v1 hybrid and pure v2: every limit holds, and would not without
 # being set; everything can be killed, frozen and removed, also by name after a crash.
 # guest: yes
+# init: both
 # timeout: 60
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -32,7 +33,7 @@ ended() {
 }
 
 left_behind() {
-	find /sys/fs/cgroup -depth -type d -name "$T"
+	find /sys/fs/cgroup -depth -type d -name "$T" 2>/dev/null
 }
 
 cleanup() {
@@ -49,7 +50,8 @@ cleanup() {
 need unshare prlimit /usr/bin/setpriv
 begin cleanup
 HYBRID=$([ -f /sys/fs/cgroup/cgroup.controllers ] || echo yes)
-note "hybrid: ${HYBRID:-no}, kernel $(uname -r)"
+SYSTEMD=$([ ! -d /run/systemd/system ] || echo yes)
+note "hybrid: ${HYBRID:-no}, systemd: ${SYSTEMD:-no}, kernel $(uname -r)"
 
 try check
 is "every protection of this module is there" "$(echo "$OUT" | grep -c ' yes $')" 7
@@ -97,8 +99,10 @@ is "cgroups that a sandbox made go with the job" "$RC $(left_behind)" "0 "
 try leave pids=50 arg=20
 LEFT=$(value left)
 fails "a killed supervisor leaves processes" ended "$LEFT"
-try new
-like "its cgroup is not taken over" "$ERR" "File exists: make cgroup warder/$T"
+if [ -z "$SYSTEMD" ]; then # there, each Warder's jobs have a folder of their own
+	try new
+	like "its cgroup is not taken over" "$ERR" "File exists: make cgroup warder/$T"
+fi
 try sweep
 is "a sweep by name" "$RC $(left_behind)" "0 "
 ok "kills them" ended "$LEFT"
@@ -116,15 +120,17 @@ like "too small a share is refused" "$ERR" 'cpus limit of 0.0001: want 0.001 to'
 is "and nothing is left" "$(left_behind)" ""
 # At whichever descriptor it ends: named, and nothing is left.
 REFUSED=0
-for n in 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+[ -z "$SYSTEMD" ] || set -- 4 12 # a scope each time is slow
+[ "$SYSTEMD" ] || set -- 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24
+for n; do
 	run prlimit --nofile=$n "$WDR_BUILD/tests/helpers/cgroup_try" new "$T" pids=10
 	[ "$RC" -eq 0 ] && [ -z "$(left_behind)" ] && continue
 	case $RC$ERR$(left_behind) in
-	1*"Too many open files: "*"Too many open files") REFUSED=$((REFUSED + 1)) ;;
-	*) is "with $n descriptors" "$RC $ERR $(left_behind)" "1 Too many open files " ;;
+	1*": "*": Too many open files") REFUSED=$((REFUSED + 1)) ;;
+	*) is "with $n descriptors" "$RC $ERR $(left_behind)" "1 WHAT: Too many open files " ;;
 	esac
 done
-between "too few descriptors are refused" "$REFUSED" 3 20
+between "too few descriptors are refused" "$REFUSED" 1 20
 
 # In a mount namespace of its own, with the hierarchies at other places.
 cat >"$TMPDIR/moved" <<'E2'
@@ -159,5 +165,5 @@ exits "so is none at all" 1 unshare -m sh "$TMPDIR/none"
 like "by name" "$ERR" 'no cgroup2 file system is mounted: want one at /sys/fs/cgroup'
 exits "an ordinary user can't make any" 1 /usr/bin/setpriv --reuid 65534 --regid 65534 --clear-groups \
 	"$WDR_BUILD/tests/helpers/cgroup_try" new "$T"
-like "and learns where" "$ERR" 'Permission denied: make /sys/fs/cgroup.*/warder: Permission'
+like "and learns why" "$ERR" '(denied: make /sys/fs/cgroup.*/warder: Perm|no systemd of user 65534)'
 end
