@@ -139,6 +139,10 @@ int wdr_cli_main(int argc, char **argv)
 	}
 	argv[1] = (char *)alias(argv[1]);
 	c = wdr_cli_find(argc - 1, argv + 1, &words);
+	if (!c && argc == 2 && wdr_cli_is_group(argv[1])) {
+		wdr_cli_overview(stderr, argv[1]);
+		return WDR_STATUS_REFUSED;
+	}
 	if (!c)
 		return wdr_cli_unknown(argc - 1, argv + 1);
 	argc -= words;

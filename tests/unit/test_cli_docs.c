@@ -7,14 +7,10 @@
 
 #include "base/wdr_io.h"
 #include "cli/cli.h"
-#include "cli/run_args.h"
 #include "model/result.h"
 
 #define MAX_BYTES      (1 << 17)
 #define ARG_SEPARATORS "|[]:="
-
-static const struct wdr_option *const tables[] = { wdr_override_options, wdr_run_options,
-						   wdr_check_options };
 
 struct around {
 	const char *before, *after;
@@ -35,16 +31,33 @@ static const struct completion {
 	{ "packaging/completions/warder.zsh", { "--", "" }, { "{-", "" }, { "'", ":" }, false },
 };
 
-#define N_TABLES      (sizeof(tables) / sizeof(tables[0]))
-#define N_COMPLETIONS (sizeof(completions) / sizeof(completions[0]))
+/* A walk over the options of all commands; a table that several share comes again. */
+struct cursor {
+	const struct wdr_command *command;
+	size_t table;
+	const struct wdr_option *option;
+};
 
-static char *read_text(const char *path)
+/* The first option with a zeroed @at, then each after the other; NULL past the last. */
+static const struct wdr_option *next_option(struct cursor *at)
 {
-	char *text = NULL;
-
-	assert_ok(wdr_read_file(AT_FDCWD, path, MAX_BYTES, &text, NULL));
-	return text;
+	if (!at->command)
+		at->command = wdr_commands;
+	else
+		at->option++;
+	for (; at->command->name; at->command++, at->table = 0) {
+		for (; at->command->options[at->table]; at->table++, at->option = NULL) {
+			if (!at->option)
+				at->option = at->command->options[at->table];
+			if (at->option->name)
+				return at->option;
+		}
+		at->option = NULL;
+	}
+	return NULL;
 }
+
+#define N_COMPLETIONS (sizeof(completions) / sizeof(completions[0]))
 
 static bool name_char(char c)
 {
@@ -79,10 +92,11 @@ static void want_around(const char *path, const char *text, struct around a, con
 
 static bool is_option(const char *name, size_t n)
 {
-	for (size_t t = 0; t < N_TABLES; t++)
-		for (const struct wdr_option *o = tables[t]; o->name; o++)
-			if (strlen(o->name) == n && !memcmp(o->name, name, n))
-				return true;
+	struct cursor at = { 0 };
+
+	for (const struct wdr_option *o; (o = next_option(&at));)
+		if (strlen(o->name) == n && !memcmp(o->name, name, n))
+			return true;
 	return false;
 }
 
@@ -106,14 +120,14 @@ static void completions_know_every_option_and_no_other(void **state)
 	(void)state;
 	for (size_t i = 0; i < N_COMPLETIONS; i++) {
 		const struct completion *c = &completions[i];
-		wdr_free_ char *text = read_text(c->path);
+		wdr_free_ char *text = NULL;
+		struct cursor at = { 0 };
 
-		for (size_t t = 0; t < N_TABLES; t++) {
-			for (const struct wdr_option *o = tables[t]; o->name; o++) {
-				want_around(c->path, text, c->option, o->name, strlen(o->name));
-				if (o->letter && !(c->flags_only && o->arg))
-					want_around(c->path, text, c->letter, &o->letter, 1);
-			}
+		assert_ok(wdr_read_file(AT_FDCWD, c->path, MAX_BYTES, &text, NULL));
+		for (const struct wdr_option *o; (o = next_option(&at));) {
+			want_around(c->path, text, c->option, o->name, strlen(o->name));
+			if (o->letter && !(c->flags_only && o->arg))
+				want_around(c->path, text, c->letter, &o->letter, 1);
 		}
 		want_no_others(c->path, text, c->option.before);
 	}
@@ -123,8 +137,9 @@ static void completions_know_every_command(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_COMPLETIONS; i++) {
-		wdr_free_ char *text = read_text(completions[i].path);
+		wdr_free_ char *text = NULL;
 
+		assert_ok(wdr_read_file(AT_FDCWD, completions[i].path, MAX_BYTES, &text, NULL));
 		for (const struct wdr_command *c = wdr_commands; c->name; c++)
 			want_around(completions[i].path, text, completions[i].command, c->name,
 				    strcspn(c->name, " "));
@@ -158,22 +173,24 @@ static void want_item(const char *path, const char *text, const struct wdr_optio
 static void the_man_page_knows_every_option_and_no_other(void **state)
 {
 	static const char path[] = "docs/man/warder.1";
-	wdr_free_ char *text = read_text(path);
+	wdr_free_ char *text = NULL;
+	struct cursor at = { 0 };
 
 	(void)state;
-	for (size_t t = 0; t < N_TABLES; t++)
-		for (const struct wdr_option *o = tables[t]; o->name; o++)
-			want_item(path, text, o);
+	assert_ok(wdr_read_file(AT_FDCWD, path, MAX_BYTES, &text, NULL));
+	for (const struct wdr_option *o; (o = next_option(&at));)
+		want_item(path, text, o);
 	want_no_others(path, text, "Fl Fl ");
 }
 
 static void the_man_page_knows_commands_protections_and_reasons(void **state)
 {
 	static const char path[] = "docs/man/warder.1";
-	wdr_free_ char *text = read_text(path);
+	wdr_free_ char *text = NULL;
 	char want[256];
 
 	(void)state;
+	assert_ok(wdr_read_file(AT_FDCWD, path, MAX_BYTES, &text, NULL));
 	for (const struct wdr_command *c = wdr_commands; c->name; c++) {
 		(void)snprintf(want, sizeof(want), "\n.Cm %s\n", c->name);
 		want_word(path, text, want);
@@ -187,6 +204,37 @@ static void the_man_page_knows_commands_protections_and_reasons(void **state)
 		(void)snprintf(want, sizeof(want), "\n.It Cm %s\n", wdr_exit_reason_name(r));
 		want_word(path, text, want);
 	}
+}
+
+static bool is_command(const char *name, size_t n)
+{
+	for (const struct wdr_command *c = wdr_commands; c->name; c++)
+		if (strlen(c->name) == n && !memcmp(c->name, name, n))
+			return true;
+	return false;
+}
+
+static void want_no_other_commands(const char *path, const char *text)
+{
+	static const char before[] = "\n.Nm\n.Cm ";
+
+	for (const char *p = strstr(text, before); p; p = strstr(p + 1, before)) {
+		const char *name = p + strlen(before);
+		size_t n = strcspn(name, "\n");
+
+		if (!is_command(name, n))
+			fail_msg("%s: there is no command \"%.*s\"", path, (int)n, name);
+	}
+}
+
+static void the_man_page_promises_no_other_command(void **state)
+{
+	static const char path[] = "docs/man/warder.1";
+	wdr_free_ char *text = NULL;
+
+	(void)state;
+	assert_ok(wdr_read_file(AT_FDCWD, path, MAX_BYTES, &text, NULL));
+	want_no_other_commands(path, text);
 }
 
 static void every_command_is_explained(void **state)
@@ -207,6 +255,7 @@ int main(void)
 		cmocka_unit_test(completions_know_every_command),
 		cmocka_unit_test(the_man_page_knows_every_option_and_no_other),
 		cmocka_unit_test(the_man_page_knows_commands_protections_and_reasons),
+		cmocka_unit_test(the_man_page_promises_no_other_command),
 		cmocka_unit_test(every_command_is_explained),
 	};
 
