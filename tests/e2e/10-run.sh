@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 need python3 sqlite3 gcc bash
 begin
+flat() { printf %s "$OUT" | tr -s '\n\t ' ' '; } # on one line
 
 run warder run -- echo hello
 is "a program's output is ours" "$OUT/$ERR/$RC" "hello//0"
@@ -24,7 +25,7 @@ exits "and so is a folder" 126 warder run -- /usr/bin
 is "stdin is relayed" "$(printf 'a b' | warder run -- cat)" "a b"
 is "to its end" "$(head -c 3000000 /dev/zero | warder run -- wc -c | tr -d ' ')" 3000000
 is "an empty one is empty" "$(warder run -- cat </dev/null)" ""
-is "one that nobody reads holds nothing up" "$(yes 2>/dev/null | warder run -- echo done)" done
+is "one that nobody reads holds nothing up" "$(yes 2>/dev/null | warder run -- echo "done")" "done"
 head -c 3000000 /dev/urandom >"$TMPDIR/bytes"
 is "every byte comes through" "$(warder run -- cat <"$TMPDIR/bytes" | cksum)" "$(cksum <"$TMPDIR/bytes")"
 warder run -- sh -c 'head -c 100000 /dev/zero' >"$TMPDIR/file"
@@ -33,9 +34,9 @@ warder run -- echo more >>"$TMPDIR/file"
 is "at its end with >>" "$(tail -c 5 "$TMPDIR/file")" more
 
 run warder run -- sh -c 'id -u; id -g; id -G; whoami; pwd; umask; hostname'
-is "a job is user 1000 at home" "$(echo $OUT)" "1000 1000 1000 user /home/user 0022 warder"
+is "a job is user 1000 at home" "$(flat)" "1000 1000 1000 user /home/user 0022 warder"
 run warder run --user 0 -- sh -c 'id -u; grep CapEff /proc/self/status'
-is "or root without rights" "$(echo $OUT)" "0 CapEff: 0000000000000000"
+is "or root without rights" "$(flat)" "0 CapEff: 0000000000000000"
 SECRET=hidden PASSED=seen run warder run -e PASSED -e OTHER=x -- env
 is "it sees no variable but those named" "$(echo "$OUT" | sort | tr '\n' ' ')" \
 	"HOME=/home/user LANG=C.UTF-8 OTHER=x PASSED=seen PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=user "
@@ -53,7 +54,7 @@ is "its pid 1 is ours" "$(warder run -- cat /proc/1/comm)" warder-init
 unlike "which hides our command line" "$(warder run -e TOKEN=abc -- sh -c 'tr "\0" " " </proc/1/cmdline')" 'abc|run'
 
 run warder run -- sh -c 'echo x >/tmp/a && echo y >~/b && echo z >/dev/shm/c && cat /tmp/a ~/b /dev/shm/c'
-is "it can write to /tmp, home and /dev/shm" "$(echo $OUT)" "x y z"
+is "it can write to /tmp, home and /dev/shm" "$(flat)" "x y z"
 run warder run -- sh -c 'touch /x /usr/x /etc/x /dev/x 2>&1 | grep -c Read-only'
 is "and nowhere else" "$OUT" 4
 run warder run -- sh -c 'echo a >/dev/stdout; echo b >/dev/stderr; cat /dev/stdin'
@@ -61,7 +62,7 @@ is "/dev/stdin, stdout, stderr can be opened" "$OUT/$ERR" a/b
 run warder run -- sh -c 'ls /..; cd /; cd ..; pwd; ls /proc/1/root/ 2>&1'
 is "above its root is its root" "$(echo "$OUT" | sed -n 1,12p)" "$(warder run -- ls / | sed -n 1,12p)"
 run warder run -- sh -c 'cat /etc/resolv.conf; grep -c . /etc/passwd; getent hosts localhost | wc -l'
-is "its /etc is its own" "$(echo $OUT)" "3 1"
+is "its /etc is its own" "$(flat)" "3 1"
 run warder run -- python3 -c 'import socket as s
 a=s.socket(); a.bind(("127.0.0.1",0)); a.listen(); b=s.create_connection(a.getsockname()); print("up")'
 is "its loopback is up" "$OUT" up

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every limit holds, is told apart from the others, and would not hold if it were not set.
 # timeout: 180
+# shellcheck disable=SC2016 # what the job's own shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3 jq
 begin
+flat() { printf %s "$OUT" | tr -s '\n\t ' ' '; } # on one line
 
 policy() { # KEY VALUE [KEY VALUE]: a policy file with these limits
 	jq -n '{version: 1, limits: ($ARGS.positional | [range(0; length; 2) as $i | {key: .[$i], value: (.[$i + 1] | fromjson)}] | from_entries)}' \
@@ -84,5 +86,5 @@ is "a quarter of a CPU takes four times as long" "$([ "$WALL" -ge 700 ] && echo 
 run warder run -- sh -c 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null'
 is "a job can read its own limit" "$OUT" 536870912
 run warder run -- sh -c 'ulimit -c; ulimit -n; ulimit -r'
-is "no core files, no real-time priority" "$(echo $OUT)" "0 1024 0"
+is "no core files, no real-time priority" "$(flat)" "0 1024 0"
 end

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The result object: always one, always valid by its schema, and true.
+# shellcheck disable=SC2016 # what the job's own shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3 jq

@@ -1,39 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # With a terminal on stdin the job has a terminal of its own, and ours is as before afterwards.
+# shellcheck disable=SC2016 # what the job's own shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3
 begin
 
-# term SCRIPT ARGS...: warder run ARGS on a new terminal; SCRIPT is python that may use say(), read().
-cat >"$TMPDIR/term.py" <<'P'
-import fcntl, os, pty, select, signal, struct, sys, termios, time
-script, args = sys.argv[1], sys.argv[2:]
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(args[0], args)
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
-text = ""
-def say(s): os.write(fd, s.encode())
-def read(until=None, seconds=10):
-    global text
-    end = time.time() + seconds
-    while time.time() < end and (until is None or until not in text):
-        if select.select([fd], [], [], 0.1)[0]:
-            try: b = os.read(fd, 4096)
-            except OSError: return
-            if not b: return
-            text += b.decode(errors="replace")
-before = termios.tcgetattr(fd)
-exec(script)
-read()
-_, status = os.waitpid(pid, 0)
-try: same = termios.tcgetattr(fd) == before
-except termios.error: same = True
-print(text.replace("\r", "").strip(), os.waitstatus_to_exitcode(status), "same" if same else "CHANGED", sep="|")
-P
-term() { /usr/bin/python3 "$TMPDIR/term.py" "$@"; }
+# term SCRIPT PROGRAM...: tests/lib/term.py
+term() { /usr/bin/python3 "$TOP/tests/lib/term.py" "$@"; }
 
 is "a job sees a terminal" "$(term '' warder run -- sh -c 'test -t 0 && test -t 1 && test -t 2 && tty')" "/dev/pts/0|0|same"
 is "of the caller's size" "$(term '' warder run -- sh -c 'sleep 0.3; stty size')" "33 77|0|same"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whatever is wrong with what it is given, warder says what and where, starts nothing, and ends at once.
 # timeout: 120
+# shellcheck disable=SC2016 # what the job's own shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3
