@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -87,6 +89,31 @@ static uint64_t clone_flags(const struct wdr_spec *s)
 	return flags;
 }
 
+/*
+ * clone3 as @owner, with our capabilities. What a user namespace's processes take of per-user
+ * quotas (inotify, pending signals, locked memory, namespaces: kernel/ucount.c) is charged to its
+ * creator outside, too: as root, every job and root itself would share one quota. A change of user
+ * clears the parent-death signal; ours may be our caller's, so it is put back.
+ */
+static long clone_owned(struct clone_args *ca, uid_t owner)
+{
+	int bits = prctl(PR_GET_SECUREBITS);
+	int saved_errno;
+	int death = 0;
+	long pid;
+
+	if (bits < 0 || prctl(PR_GET_PDEATHSIG, &death) < 0 ||
+	    prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP) < 0 || seteuid(owner) < 0)
+		return -1;
+	pid = syscall(SYS_clone3, ca, sizeof(*ca));
+	saved_errno = errno;
+	if (pid != 0 && (seteuid(0) < 0 || prctl(PR_SET_SECUREBITS, bits) < 0 ||
+			 prctl(PR_SET_PDEATHSIG, death) < 0))
+		return -1;
+	errno = saved_errno;
+	return pid;
+}
+
 static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)
 {
 	const struct wdr_spec *s = b->spec;
@@ -101,7 +128,10 @@ static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_er
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)s->cgroup_fd;
 	}
-	pid = syscall(SYS_clone3, &ca, sizeof(ca));
+	if (s->privileged && (ca.flags & CLONE_NEWUSER))
+		pid = clone_owned(&ca, s->host_uid);
+	else
+		pid = syscall(SYS_clone3, &ca, sizeof(ca));
 	if (pid == 0)
 		wdr_native_child(b, child_ctl);
 	if (pid < 0) {
