@@ -5,7 +5,7 @@
 #include <linux/fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <linux/stat.h>
+#include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
