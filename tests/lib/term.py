@@ -10,8 +10,10 @@ status, and whether the terminal's settings are as before, with | between.
 import fcntl, os, pty, select, signal, struct, sys, termios, time
 
 script, args = sys.argv[1], sys.argv[2:]
+ready, go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
+    os.read(ready, 1)
     os.execvp(args[0], args)
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
 text = ""
@@ -26,6 +28,7 @@ def read(until=None, seconds=10):
             if not b: return
             text += b.decode(errors="replace")
 before = termios.tcgetattr(fd)
+os.write(go, b"x")
 exec(script)
 read()
 _, status = os.waitpid(pid, 0)
