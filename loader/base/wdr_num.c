@@ -144,9 +144,19 @@ int wdr_num_decimal(const char *s, double *ret, struct wdr_err *err)
 	return 0;
 }
 
+/* Whether @value is so many of @u, and no more than reading takes. */
+static bool fits(uint64_t value, const struct unit *u)
+{
+	uint64_t most = 1;
+
+	for (unsigned int i = 0; i < u->digits; i++)
+		most *= 10;
+	return value && value % u->size == 0 && value / u->size < most;
+}
+
 static const char *print_units(uint64_t value, const struct unit *u, char buf[WDR_NUM_TEXT_MAX])
 {
-	while (u->suffix && (!value || value % u->size))
+	while (u->suffix && !fits(value, u))
 		u++;
 	(void)snprintf(buf, WDR_NUM_TEXT_MAX, "%llu%s", (unsigned long long)(value / u->size),
 		       u->suffix ? u->suffix : "");

@@ -33,7 +33,10 @@ int wdr_num_integer(const char *s, uint64_t min, uint64_t max, uint64_t *ret,
 /* "0.5", "2": digits, and at most six decimals behind a point, whatever the locale. */
 int wdr_num_decimal(const char *s, double *ret, struct wdr_err *err) wdr_must_check;
 
-/* The largest unit that divides: "90s", "1m", "1500ms", "0s". @ns is whole milliseconds. */
+/*
+ * The largest unit that divides and that reading takes as much of: "90s", "1m", "1500ms", "0s".
+ * @ns is whole milliseconds.
+ */
 const char *wdr_num_duration_text(uint64_t ns, char buf[WDR_NUM_TEXT_MAX]);
-/* The largest unit that divides: "512M", "1536M", "1000", "0". */
+/* The same: "512M", "1536M", "1000", "0". */
 const char *wdr_num_size_text(uint64_t bytes, char buf[WDR_NUM_TEXT_MAX]);

@@ -172,6 +172,9 @@ static void prints_what_reads_back_the_same(void **state)
 		{ 90 * S, "90s", NULL },
 		{ 3600 * S, "1h", NULL },
 		{ 1500 * MS, "1500ms", NULL },
+		{ 999000000 * S, "999000000s", NULL }, /* 277500h would not be read */
+		{ 359996400 * S, "99999h", NULL },
+		{ 360000000 * S, "6000000m", NULL },
 		{ 1000, NULL, "1000" },
 		{ 1536 * K * K, NULL, "1536M" },
 		{ K * K * K, NULL, "1G" },
