@@ -68,7 +68,9 @@ static int open_source(struct wdr_backend_job *b, const struct wdr_mount *m, str
 		       struct wdr_err *err)
 {
 	const struct wdr_spec *s = b->spec;
-	bool idmap = !(s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP));
+	enum wdr_idmap map =
+		s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP) ? WDR_IDMAP_NONE : WDR_IDMAP_SWAP;
+	struct wdr_ids as = { s->policy->user.uid, s->policy->user.gid };
 	wdr_free_ char *path = NULL;
 
 	if (asprintf(&path, "%s%s%s",
@@ -77,9 +79,8 @@ static int open_source(struct wdr_backend_job *b, const struct wdr_mount *m, str
 					   ".",
 		     m->source[0] == '/' ? "" : "/", m->source) < 0)
 		return -ENOMEM;
-	/* The guest's user is nobody's but the gofer's: to the mount he has his number inside. */
-	t->fd = wdr_tree_open(path, m->readonly, idmap, s->policy->user.uid, s->policy->user.gid,
-			      &t->is_dir, err);
+	/* The guest's user has the number for the gofer, and so for the mount, that he has inside. */
+	t->fd = wdr_tree_open(path, m->readonly, map, as, &t->is_dir, err);
 	return t->fd < 0 ? WDR_TAKE_FD(t->fd) : 0;
 }
 
@@ -89,7 +90,8 @@ static int open_root(struct wdr_backend_job *b, struct wdr_err *err)
 
 	if (!root)
 		return 0;
-	b->root.fd = wdr_tree_open(root, true, false, 0, 0, &b->root.is_dir, err);
+	b->root.fd = wdr_tree_open(root, true, WDR_IDMAP_NONE, (struct wdr_ids){ 0, 0 },
+				   &b->root.is_dir, err);
 	if (b->root.fd < 0)
 		return wdr_err_wrap(err, WDR_TAKE_FD(b->root.fd), "root");
 	if (!b->root.is_dir)

@@ -41,7 +41,9 @@ static int put_file(const char *path, const char *text, size_t len)
 
 static int attach(int tree_fd, const char *path)
 {
-	return move_mount(tree_fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	wdr_close_ int at = open(path, O_PATH | O_CLOEXEC);
+
+	return at < 0 ? -errno : wdr_tree_attach(tree_fd, at);
 }
 
 /* Show the host's @path at @target, which is made; a path that the host lacks is skipped. */
@@ -267,5 +269,7 @@ int wdr_box_make(struct wdr_backend_job *b, struct wdr_err *err)
 	if (r < 0)
 		return wdr_err_wrap(err, r, "attach the mounts");
 	r = put_file(WDR_BOX_BUNDLE "/config.json", b->config, strlen(b->config));
-	return r < 0 ? wdr_err_wrap(err, r, "write config.json") : 0;
+	if (r < 0)
+		return wdr_err_wrap(err, r, "write config.json");
+	return wdr_box_place(b, err);
 }

@@ -75,6 +75,9 @@ _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd);
 /* In the keeper's mount namespace: make WDR_BOX and all that is below it. */
 int wdr_box_make(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
 
+/* After that: the mount points of the policy, and whether its workdir is there. */
+int wdr_box_place(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
+
 /*
  * Say in @err what runsc's JSON log @log, @n bytes, gives as the reason of a failed start, without
  * the steps that it was in. Returns what warder then exits with: 127 for a program that is not

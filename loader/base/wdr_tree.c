@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,6 +15,10 @@
 #include <sys/wait.h>
 
 #include "base/wdr_io.h"
+
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000U /* linux/stat.h, 5.8 */
+#endif
 
 static int write_proc(pid_t pid, const char *name, const char *text)
 {
@@ -56,8 +63,43 @@ int wdr_tree_clone(int at_fd, const char *path, unsigned int flags, uint64_t att
 	return WDR_TAKE_FD(fd);
 }
 
+/* As uid_map(5) has it: no id is (uid_t)-1. */
+#define ALL_IDS UINT32_MAX
+
+static size_t add_extent(char *buf, size_t n, uint32_t in, uint32_t out, uint32_t count)
+{
+	if (!count)
+		return n;
+	return n + (size_t)snprintf(buf + n, WDR_IDMAP_TEXT_MAX - n, "%u %u %u\n", in, out, count);
+}
+
+const char *wdr_idmap_swap_text(uint32_t a, uint32_t b, char buf[WDR_IDMAP_TEXT_MAX])
+{
+	uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
+	size_t n = add_extent(buf, 0, 0, 0, lo);
+
+	n = add_extent(buf, n, lo, hi, 1);
+	if (lo != hi) {
+		n = add_extent(buf, n, lo + 1, lo + 1, hi - lo - 1);
+		n = add_extent(buf, n, hi, lo, 1);
+	}
+	(void)add_extent(buf, n, hi + 1, hi + 1, ALL_IDS - hi - 1);
+	return buf;
+}
+
+static int write_maps(pid_t pid, enum wdr_idmap map, struct wdr_ids in, struct wdr_ids out)
+{
+	char text[WDR_IDMAP_TEXT_MAX];
+	int r;
+
+	if (map == WDR_IDMAP_OWNER)
+		return wdr_userns_map(pid, in.uid, in.gid, out.uid, out.gid, false, NULL);
+	r = write_proc(pid, "gid_map", wdr_idmap_swap_text(in.gid, out.gid, text));
+	return r < 0 ? r : write_proc(pid, "uid_map", wdr_idmap_swap_text(in.uid, out.uid, text));
+}
+
 /* A user namespace exists as long as somebody holds it: borrow one from a child that only waits. */
-static int make_userns(uid_t in_uid, gid_t in_gid, uint32_t out_uid, uint32_t out_gid)
+static int make_userns(enum wdr_idmap map, struct wdr_ids in, struct wdr_ids out)
 {
 	pid_t parent = getpid();
 	char path[64];
@@ -75,7 +117,7 @@ static int make_userns(uid_t in_uid, gid_t in_gid, uint32_t out_uid, uint32_t ou
 		for (;;)
 			(void)pause();
 	}
-	r = wdr_userns_map(pid, in_uid, in_gid, out_uid, out_gid, false, NULL);
+	r = write_maps(pid, map, in, out);
 	if (r == 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -87,10 +129,10 @@ static int make_userns(uid_t in_uid, gid_t in_gid, uint32_t out_uid, uint32_t ou
 	return r;
 }
 
-int wdr_tree_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid, uint32_t uid, uint32_t gid)
+int wdr_tree_idmap(int tree_fd, enum wdr_idmap map, struct wdr_ids owner, struct wdr_ids as)
 {
 	struct mount_attr a = { .attr_set = MOUNT_ATTR_IDMAP };
-	wdr_close_ int userns_fd = make_userns(owner_uid, owner_gid, uid, gid);
+	wdr_close_ int userns_fd = make_userns(map, owner, as);
 
 	if (userns_fd < 0)
 		return userns_fd;
@@ -100,7 +142,7 @@ int wdr_tree_idmap(int tree_fd, uid_t owner_uid, gid_t owner_gid, uint32_t uid, 
 	return 0;
 }
 
-int wdr_tree_open(const char *path, bool readonly, bool idmap, uint32_t uid, uint32_t gid,
+int wdr_tree_open(const char *path, bool readonly, enum wdr_idmap map, struct wdr_ids as,
 		  bool *ret_is_dir, struct wdr_err *err)
 {
 	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (readonly ? MOUNT_ATTR_RDONLY : 0);
@@ -112,7 +154,7 @@ int wdr_tree_open(const char *path, bool readonly, bool idmap, uint32_t uid, uin
 		return wdr_err_wrap(err, WDR_TAKE_FD(fd), "mount source %s", path);
 	if (fstat(fd, &st) < 0)
 		return wdr_err_wrap(err, -errno, "mount source %s", path);
-	r = idmap ? wdr_tree_idmap(fd, st.st_uid, st.st_gid, uid, gid) : 0;
+	r = map ? wdr_tree_idmap(fd, map, (struct wdr_ids){ st.st_uid, st.st_gid }, as) : 0;
 	if (r < 0 && !readonly)
 		return wdr_err_wrap(
 			err, r,
@@ -121,4 +163,65 @@ int wdr_tree_open(const char *path, bool readonly, bool idmap, uint32_t uid, uin
 			path);
 	*ret_is_dir = S_ISDIR(st.st_mode);
 	return WDR_TAKE_FD(fd);
+}
+
+int wdr_tree_open_in(int root_fd, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long fd = syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int wdr_tree_make_chain(int at, const char *rest, bool is_dir)
+{
+	wdr_close_ int dir = openat(at, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[NAME_MAX + 1];
+
+	while (dir >= 0) {
+		size_t len = strcspn(rest, "/");
+		bool last = rest[len + strspn(rest + len, "/")] == '\0';
+		int next;
+
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, rest, len);
+		name[len] = '\0';
+		if (!strcmp(name, ".") || !strcmp(name, ".."))
+			return -EINVAL;
+		if (last && !is_dir) {
+			next = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		} else {
+			if (mkdirat(dir, name, 0755) < 0)
+				return -errno;
+			next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		}
+		if (next < 0)
+			return -errno;
+		(void)close(dir);
+		dir = next;
+		if (last)
+			return 0;
+		rest += len + strspn(rest + len, "/");
+	}
+	return -errno;
+}
+
+int wdr_tree_mnt_id(int fd, const char *path, uint64_t *ret)
+{
+	struct statx stx;
+
+	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
+		return -errno;
+	*ret = stx.stx_mnt_id;
+	return 0;
+}
+
+int wdr_tree_attach(int tree_fd, int target_fd)
+{
+	return move_mount(tree_fd, "", target_fd, "",
+			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
+		       -errno :
+		       0;
 }

@@ -109,7 +109,7 @@ int wdr_root_bind_dev(struct root *r, struct wdr_err *err)
 /* Cover @path with nothing: an empty read-only folder, or /dev/null. */
 static int mask(struct root *r, const char *path, struct wdr_err *err)
 {
-	wdr_close_ int at = wdr_root_open_in(r->fd, path);
+	wdr_close_ int at = wdr_tree_open_in(r->fd, path);
 	wdr_close_ int tree = -1;
 	struct stat st;
 	int e;
@@ -125,13 +125,13 @@ static int mask(struct root *r, const char *path, struct wdr_err *err)
 	else
 		tree = wdr_tree_clone(AT_FDCWD, "/dev/null", 0,
 				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	e = tree < 0 ? tree : wdr_root_attach(tree, at);
+	e = tree < 0 ? tree : wdr_tree_attach(tree, at);
 	return e < 0 ? wdr_err_wrap(err, e, "mask %s", path) : 0;
 }
 
 static int make_readonly(struct root *r, const char *path, struct wdr_err *err)
 {
-	wdr_close_ int at = wdr_root_open_in(r->fd, path);
+	wdr_close_ int at = wdr_tree_open_in(r->fd, path);
 	wdr_close_ int tree = -1;
 	int e;
 
@@ -142,7 +142,7 @@ static int make_readonly(struct root *r, const char *path, struct wdr_err *err)
 	tree = wdr_tree_clone(at, "", AT_EMPTY_PATH,
 			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 				      MOUNT_ATTR_NOEXEC);
-	e = tree < 0 ? tree : wdr_root_attach(tree, at);
+	e = tree < 0 ? tree : wdr_tree_attach(tree, at);
 	return e < 0 ? wdr_err_wrap(err, e, "make %s read-only", path) : 0;
 }
 
@@ -173,7 +173,7 @@ static int make_sys_folders(struct root *r)
 	int e = sys < 0 ? -errno : 0;
 
 	for (size_t i = 0; e == 0 && i < sizeof(chains) / sizeof(chains[0]); i++)
-		e = wdr_root_make_chain(sys, chains[i], true);
+		e = wdr_tree_make_chain(sys, chains[i], true);
 	for (unsigned int i = 0; e == 0 && i < r->b->spec->n_views; i++) {
 		char path[64];
 

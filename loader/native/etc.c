@@ -158,13 +158,13 @@ static int bind_image_etc(struct root *r, struct wdr_err *err)
 
 		(void)snprintf(from, sizeof(from), "root/%s", names[i]);
 		(void)snprintf(to, sizeof(to), "/%s", names[i]);
-		at = wanted ? wdr_root_target(r, to, false, err) : wdr_root_open_in(r->fd, to);
+		at = wanted ? wdr_root_target(r, to, false, err) : wdr_tree_open_in(r->fd, to);
 		if (at < 0 && wanted)
 			return at;
 		if (at < 0)
 			continue;
 		tree = wdr_tree_clone(r->scratch_fd, from, 0, MOUNT_ATTR_RDONLY);
-		e = tree < 0 ? tree : wdr_root_attach(tree, at);
+		e = tree < 0 ? tree : wdr_tree_attach(tree, at);
 		if (e < 0)
 			return wdr_err_wrap(err, e, "mount %s", to);
 	}

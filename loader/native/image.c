@@ -27,12 +27,12 @@ static int make_if_missing(struct root *r, int layer, const char *path, bool is_
 		return wdr_err_set(err, -ENAMETOOLONG, "mount target %s", path);
 	memcpy(top, path, len);
 	top[len] = '\0';
-	there = wdr_root_open_in(r->fd, top);
+	there = wdr_tree_open_in(r->fd, top);
 	if (there >= 0 || faccessat(layer, top + 1, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	if (there != -ENOENT)
 		return wdr_err_set(err, there, "%s in the image: %s", top, strerror(-there));
-	e = wdr_root_make_chain(layer, path + 1, is_dir);
+	e = wdr_tree_make_chain(layer, path + 1, is_dir);
 	if (e < 0)
 		return wdr_err_set(err, e, "create %s above the image: %s", path, strerror(-e));
 	(*made)++;

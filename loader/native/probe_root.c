@@ -102,7 +102,8 @@ static int idmap_here(const char **step)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
 	*step = "idmap the file system of the working directory";
-	return wdr_tree_idmap(fd, st.st_uid, st.st_gid, FOREIGN_UID, FOREIGN_UID);
+	return wdr_tree_idmap(fd, WDR_IDMAP_OWNER, (struct wdr_ids){ st.st_uid, st.st_gid },
+			      (struct wdr_ids){ FOREIGN_UID, FOREIGN_UID });
 }
 
 static const struct wdr_trial trials[] = {

@@ -12,39 +12,17 @@
 
 #include "native/root_priv.h"
 
-#ifndef STATX_MNT_ID
-#define STATX_MNT_ID 0x1000U /* linux/stat.h, 5.8 */
-#endif
-
 /* Pages that the generated files take of the job's tmpfs; added, so that --disk is the job's. */
 #define SKELETON_BYTES (16 * 4096)
 /* Inodes: a file of 4 KiB each, and some for folders (tmpfs charges them to the job's memory). */
 #define BYTES_PER_INODE 4096
 #define SKELETON_INODES 1024
 
-int wdr_root_mnt_id(int fd, const char *path, uint64_t *ret)
-{
-	struct statx stx;
-
-	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
-		return -errno;
-	*ret = stx.stx_mnt_id;
-	return 0;
-}
-
 int wdr_root_own(struct root *r, int fd)
 {
 	if (r->n_own == ROOT_MAX_OWN)
 		return -E2BIG;
-	return wdr_root_mnt_id(fd, "", &r->own_mnt[r->n_own++]);
-}
-
-int wdr_root_attach(int tree_fd, int target_fd)
-{
-	return move_mount(tree_fd, "", target_fd, "",
-			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
-		       -errno :
-		       0;
+	return wdr_tree_mnt_id(fd, "", &r->own_mnt[r->n_own++]);
 }
 
 static int make_tmpfs(uint64_t bytes, struct wdr_err *err)
@@ -82,8 +60,8 @@ int wdr_root_attach_known(struct root *r, int tree_fd, const char *path)
 		return move_mount(tree_fd, "", r->fd, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0 ?
 			       -errno :
 			       0;
-	at = wdr_root_open_in(r->fd, path);
-	return at < 0 ? at : wdr_root_attach(tree_fd, at);
+	at = wdr_tree_open_in(r->fd, path);
+	return at < 0 ? at : wdr_tree_attach(tree_fd, at);
 }
 
 int wdr_root_bind_host(struct root *r, const char *path, uint64_t attrs, struct wdr_err *err)
@@ -112,7 +90,7 @@ int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, 
 	at = wdr_root_target(r, target, true, err);
 	if (at < 0)
 		return at;
-	e = wdr_root_attach(tree, at);
+	e = wdr_tree_attach(tree, at);
 	if (e == 0 && !(attrs & MOUNT_ATTR_RDONLY))
 		e = wdr_root_own(r, tree);
 	if (e < 0)
@@ -158,7 +136,7 @@ static int bind_mounts(struct root *r, struct wdr_err *err)
 		at = wdr_root_target(r, t->target, t->is_dir, err);
 		if (at < 0)
 			return at;
-		e = wdr_root_attach(t->fd, at);
+		e = wdr_tree_attach(t->fd, at);
 		if (e < 0)
 			return wdr_err_wrap(err, e, "mount %s at %s", t->source, t->target);
 	}
@@ -218,9 +196,9 @@ static int pivot(struct root *r, struct wdr_err *err)
 	if (chdir("/") < 0)
 		return wdr_err_set(err, -errno, "enter the new root: %s", strerror(errno));
 	/* Whatever were still stacked there would be reached by "/..". */
-	e = wdr_root_mnt_id(AT_FDCWD, "/..", &above);
+	e = wdr_tree_mnt_id(AT_FDCWD, "/..", &above);
 	if (e == 0)
-		e = wdr_root_mnt_id(r->fd, "", &top);
+		e = wdr_tree_mnt_id(r->fd, "", &top);
 	if (e < 0 || above != top)
 		return wdr_err_set(err, -ENOTEMPTY, "the host's root is still there");
 	return 0;

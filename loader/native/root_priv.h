@@ -19,9 +19,6 @@ struct root {
 	unsigned int n_overlays; /* names the folders below scratch/overlay */
 };
 
-/* Attach detached mount @tree_fd over @target_fd. */
-int wdr_root_attach(int tree_fd, int target_fd) wdr_must_check;
-
 /* Attach detached mount @fd over "/". */
 int wdr_root_attach_top(struct root *r, int fd, struct wdr_err *err) wdr_must_check;
 
@@ -35,21 +32,12 @@ int wdr_root_start_image(struct root *r, struct wdr_err *err) wdr_must_check;
 int wdr_root_make_overlay(struct root *r, const char *name, int below_fd,
 			  const char *upper) wdr_must_check;
 
-/* Descriptor (O_PATH) of @path inside the root at @root_fd; -ENOENT if it is not there. */
-int wdr_root_open_in(int root_fd, const char *path) wdr_must_check;
-
-/* Make folder after folder of @rest below @at; the last is a file unless @is_dir. */
-int wdr_root_make_chain(int at, const char *rest, bool is_dir) wdr_must_check;
-
 /*
- * The same, making what is missing in the job's view: in a tmpfs of ours directly, above a
+ * Descriptor (O_PATH) of @path inside the root, making what is missing in the job's view: in a tmpfs of ours directly, above a
  * read-only part by a layer over it. Never in a mount of the user's: -EROFS.
  */
 int wdr_root_target(struct root *r, const char *path, bool is_dir,
 		    struct wdr_err *err) wdr_must_check;
-
-/* Id of the mount that @path below @fd is in. */
-int wdr_root_mnt_id(int fd, const char *path, uint64_t *ret) wdr_must_check;
 
 /* Remember the mount at @fd as ours: targets may be created in it. */
 int wdr_root_own(struct root *r, int fd) wdr_must_check;

@@ -5,9 +5,9 @@
 #include <linux/fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <linux/stat.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "native/seccomp_priv.h"
 

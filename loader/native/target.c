@@ -15,20 +15,11 @@
 
 #include "native/root_priv.h"
 
-int wdr_root_open_in(int root_fd, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
 static bool is_ours(const struct root *r, int fd)
 {
 	uint64_t id;
 
-	if (wdr_root_mnt_id(fd, "", &id) < 0)
+	if (wdr_tree_mnt_id(fd, "", &id) < 0)
 		return false;
 	for (unsigned int i = 0; i < r->n_own; i++) {
 		if (r->own_mnt[i] == id)
@@ -42,49 +33,15 @@ static bool in_user_mount(const struct root *r, int fd)
 	uint64_t id;
 	uint64_t user;
 
-	if (wdr_root_mnt_id(fd, "", &id) < 0)
+	if (wdr_tree_mnt_id(fd, "", &id) < 0)
 		return true;
 	for (size_t i = 0; i < r->b->n_mounts; i++) {
 		int tree = r->b->mounts[i].fd;
 
-		if (tree >= 0 && wdr_root_mnt_id(tree, "", &user) == 0 && user == id)
+		if (tree >= 0 && wdr_tree_mnt_id(tree, "", &user) == 0 && user == id)
 			return true;
 	}
 	return false;
-}
-
-int wdr_root_make_chain(int at, const char *rest, bool is_dir)
-{
-	wdr_close_ int dir = openat(at, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char name[NAME_MAX + 1];
-
-	while (dir >= 0) {
-		size_t len = strcspn(rest, "/");
-		bool last = rest[len + strspn(rest + len, "/")] == '\0';
-		int next;
-
-		if (len > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, rest, len);
-		name[len] = '\0';
-		if (!strcmp(name, ".") || !strcmp(name, ".."))
-			return -EINVAL;
-		if (last && !is_dir) {
-			next = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		} else {
-			if (mkdirat(dir, name, 0755) < 0)
-				return -errno;
-			next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		}
-		if (next < 0)
-			return -errno;
-		(void)close(dir);
-		dir = next;
-		if (last)
-			return 0;
-		rest += len + strspn(rest + len, "/");
-	}
-	return -errno;
 }
 
 /* The layers are named by descriptor, which /proc of the old root still resolves. */
@@ -126,13 +83,13 @@ static int cover(struct root *r, int parent_fd, const char *rest, bool is_dir)
 	if (mkdirat(r->scratch_fd, name, 0755) < 0)
 		return -errno;
 	layer = openat(r->scratch_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	e = layer < 0 ? -errno : wdr_root_make_chain(layer, rest, is_dir);
+	e = layer < 0 ? -errno : wdr_tree_make_chain(layer, rest, is_dir);
 	if (e < 0)
 		return e;
 	overlay = wdr_root_make_overlay(r, name, parent_fd, NULL);
 	if (overlay < 0)
 		return overlay;
-	return wdr_root_attach(overlay, parent_fd);
+	return wdr_tree_attach(overlay, parent_fd);
 }
 
 static int create(struct root *r, const char *path, size_t parent_len, bool is_dir,
@@ -145,7 +102,7 @@ static int create(struct root *r, const char *path, size_t parent_len, bool is_d
 
 	memcpy(parent, path, parent_len);
 	parent[parent_len] = '\0';
-	at = wdr_root_open_in(r->fd, parent);
+	at = wdr_tree_open_in(r->fd, parent);
 	if (at < 0)
 		return wdr_err_set(err, at, "mount target %s: %s", path, strerror(-at));
 	if (in_user_mount(r, at))
@@ -153,7 +110,7 @@ static int create(struct root *r, const char *path, size_t parent_len, bool is_d
 				   "mount target %s would have to be created inside a mount of "
 				   "yours: create it in that mount's source",
 				   path);
-	e = is_ours(r, at) ? wdr_root_make_chain(at, rest, is_dir) : cover(r, at, rest, is_dir);
+	e = is_ours(r, at) ? wdr_tree_make_chain(at, rest, is_dir) : cover(r, at, rest, is_dir);
 	if (e < 0)
 		return wdr_err_set(err, e, "create mount target %s: %s", path, strerror(-e));
 	return 0;
@@ -164,7 +121,7 @@ int wdr_root_target(struct root *r, const char *path, bool is_dir, struct wdr_er
 	char prefix[PATH_MAX];
 	size_t done = 0;
 	size_t end = 0;
-	int fd = wdr_root_open_in(r->fd, path);
+	int fd = wdr_tree_open_in(r->fd, path);
 
 	if (fd >= 0)
 		return fd;
@@ -178,7 +135,7 @@ int wdr_root_target(struct root *r, const char *path, bool is_dir, struct wdr_er
 		end += strcspn(path + end, "/");
 		memcpy(prefix, path, end);
 		prefix[end] = '\0';
-		there = wdr_root_open_in(r->fd, prefix);
+		there = wdr_tree_open_in(r->fd, prefix);
 		if (there < 0)
 			break;
 		done = end;
@@ -186,7 +143,7 @@ int wdr_root_target(struct root *r, const char *path, bool is_dir, struct wdr_er
 	fd = create(r, path, done, is_dir, err);
 	if (fd < 0)
 		return fd;
-	fd = wdr_root_open_in(r->fd, path);
+	fd = wdr_tree_open_in(r->fd, path);
 	if (fd < 0)
 		return wdr_err_set(err, fd, "mount target %s: %s", path, strerror(-fd));
 	return fd;

@@ -28,7 +28,9 @@ static int open_tree_of(struct wdr_backend_job *b, struct native_tree *t, const 
 			const char *source, struct wdr_err *err)
 {
 	const struct wdr_spec *s = b->spec;
-	bool idmap = !(s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP));
+	enum wdr_idmap map =
+		s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP) ? WDR_IDMAP_NONE : WDR_IDMAP_OWNER;
+	struct wdr_ids as = { s->host_uid, s->host_uid };
 	struct stat st;
 
 	t->fd = -1;
@@ -36,8 +38,7 @@ static int open_tree_of(struct wdr_backend_job *b, struct native_tree *t, const 
 	if (!t->source)
 		return -ENOMEM;
 	if (s->privileged) {
-		t->fd = wdr_tree_open(t->source, t->readonly, idmap, s->host_uid, s->host_uid,
-				      &t->is_dir, err);
+		t->fd = wdr_tree_open(t->source, t->readonly, map, as, &t->is_dir, err);
 		return t->fd < 0 ? WDR_TAKE_FD(t->fd) : 0;
 	}
 	if (stat(t->source, &st) < 0)

@@ -74,10 +74,11 @@ is "all 20 without a limit" "$(value exit) $(value pids_events)" "20 0"
 try spin cpus=0.1 arg=1000
 between "a tenth of a CPU for a second" "$(value cpu_ms)" 60 260
 try slow
-between "half a second of a free CPU" "$(value free_ms)" 250 600
-between "a job can be slowed down later" "$(value throttled_ms)" 10 160
+SLOW=$(value throttled_ms) # at most a tenth of half a second, and what a period lets through
+between "a job can be slowed down later" "$SLOW" 5 80
+between "when it was faster before" "$(value free_ms)" "$((SLOW + SLOW / 2))" 600
 between "and stopped" "$(value frozen_ms)" 0 4
-between "and let go again" "$(value thawed_ms)" 250 600
+between "and let go again" "$(value thawed_ms)" "$((SLOW + SLOW / 2))" 600
 
 try kill arg=30
 is "31 processes" "$(value alive)" 31
@@ -123,7 +124,7 @@ REFUSED=0
 [ -z "$SYSTEMD" ] || set -- 4 12 # a scope each time is slow
 [ "$SYSTEMD" ] || set -- 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24
 for n; do
-	run prlimit --nofile=$n "$WDR_BUILD/tests/helpers/cgroup_try" new "$T" pids=10
+	run prlimit --nofile="$n" "$WDR_BUILD/tests/helpers/cgroup_try" new "$T" pids=10
 	[ "$RC" -eq 0 ] && [ -z "$(left_behind)" ] && continue
 	case $RC$ERR$(left_behind) in
 	1*": "*": Too many open files") REFUSED=$((REFUSED + 1)) ;;
