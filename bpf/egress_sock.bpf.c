@@ -34,6 +34,8 @@ WDR_INLINE bool stays_inside(const struct wdr_slot *slot, const __u8 addr[16])
 
 	if (!(slot->flags & WDR_SLOT_NETNS))
 		return false;
+	if (!(slot->flags & WDR_SLOT_EGRESS))
+		return true; /* there is nothing but loopback */
 	if (wdr_addr_is4(addr) ? addr[12] == 127 || !a[3] : is_zero(addr))
 		return true;
 	if (!a[0] && !a[1] && !a[2] && a[3] == bpf_htonl(1))

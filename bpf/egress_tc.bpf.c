@@ -19,7 +19,7 @@ WDR_INLINE int refuse(struct __sk_buff *skb, const struct wdr_ctx *c, const stru
 		      struct wdr_query *q)
 {
 	wdr_deny_record(q, c->n, p->n ? p->n : 1, p->proto, WDR_DENY_PACKET);
-	if (c->slot->on_denied == WDR_DENIED_DROP)
+	if (c->slot->on_denied == WDR_DENIED_DROP || q->v.reason == WDR_REASON_MALFORMED)
 		return TC_ACT_SHOT;
 	return wdr_reject(skb, p);
 }

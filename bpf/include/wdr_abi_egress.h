@@ -92,8 +92,8 @@ struct wdr_egress_policy {
 	__u8 sha[32];
 	__u32 n_entries;
 	__u32 n_rows;
-	__u32 state; /* WDR_POLICY_* */
-	__u32 zero;
+	__u32 state;   /* WDR_POLICY_* */
+	__u32 sup;     /* who loads it, for WDR_POLICY_LOADING */
 	__u64 used_ns; /* when its last job left, CLOCK_MONOTONIC */
 };
 WDR_ABI_SIZE(wdr_egress_policy, 96);

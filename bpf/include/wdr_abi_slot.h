@@ -104,7 +104,7 @@ struct wdr_sup {
 	__u64 beat_ns; /* CLOCK_MONOTONIC of its last sign of life */
 	__u64 start;   /* field 22 of /proc/PID/stat, so that a reused pid is not it */
 	__u32 pid;     /* 0: free */
-	__u32 zero;
+	__u32 pidns;   /* inode of the pid namespace that pid and start are of */
 };
 WDR_ABI_SIZE(wdr_sup, 24);
 
@@ -122,12 +122,15 @@ struct wdr_shared {
 	__u32 n_levels;
 	__u8 levels[WDR_LEVELS_MAX]; /* depths at which job cgroups are */
 	__u64 next_job;
+	__u64 programs;	    /* bit N: program N of kern's table is loaded */
+	__u32 maps_hash;    /* of the headers that lay out the maps */
+	__u32 n_hosts;	    /* addresses in wdr_hosts */
 	__u32 link_ids[16]; /* kernel ids of the links that all share while one asks */
 	__u64 slots_used[WDR_SLOT_WORDS];
 	__u64 sups_used[WDR_SUP_WORDS];
 	__u64 policies_used[WDR_SLOT_WORDS];
 };
-WDR_ABI_SIZE(wdr_shared, 1360);
+WDR_ABI_SIZE(wdr_shared, 1376);
 
 /* A packet flow that was allowed, seen from the job. */
 struct wdr_flow_key {

@@ -257,6 +257,9 @@ WDR_INLINE void read_ip6(struct __sk_buff *skb, struct wdr_pkt *p, bool to_job)
 		return;
 	__builtin_memcpy(p->src, ip.saddr, 16);
 	__builtin_memcpy(p->dst, ip.daddr, 16);
+	/* A mapped address is IPv4's: as IPv6 on the wire it would be routed elsewhere. */
+	if (wdr_addr_is4(p->src) || wdr_addr_is4(p->dst))
+		return;
 	p->hops = ip.hop_limit;
 	p->proto = ip.nexthdr;
 	len = sizeof(ip) + bpf_ntohs(ip.payload_len);
