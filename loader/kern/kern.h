@@ -68,18 +68,12 @@ void wdr_kern_beat(struct wdr_kern *k);
 int wdr_kern_ring_fd(const struct wdr_kern *k);
 
 /*
- * One function a kind of event; NULL: not wanted. @user is the slot's (wdr_kern_slot_user). The
- * event is the kernel's memory and lives until the handler returns. A handler must not drop slots.
+ * One function a kind of event, by WDR_EV_*; NULL: not wanted. @user is the slot's. @ev is the
+ * header of the struct that the type says, whole: the kernel's memory, which lives until the
+ * handler returns. A handler must not drop slots.
  */
 struct wdr_kern_handlers {
-	void (*denied)(void *user, const struct wdr_ev_denied *ev);
-	void (*killed)(void *user, const struct wdr_ev_killed *ev);
-	void (*cpu)(void *user, const struct wdr_ev_cpu *ev);
-	void (*exec)(void *user, const struct wdr_ev_exec *ev);
-	void (*fork)(void *user, const struct wdr_ev_fork *ev);
-	void (*exit)(void *user, const struct wdr_ev_exit *ev);
-	void (*oom)(void *user, const struct wdr_ev_hdr *ev);
-	void (*cap)(void *user, const struct wdr_ev_cap *ev);
+	void (*on[WDR_EV_MAX])(void *user, const struct wdr_ev_hdr *ev);
 };
 
 /*
@@ -117,7 +111,7 @@ struct wdr_kern_ask {
 	bool netns;    /* it has a network namespace of its own */
 	bool raw;      /* it may make raw sockets */
 	bool contain;  /* on_supervisor_loss */
-	const struct wdr_kern_policy *policy; /* NULL: every destination is denied */
+	const struct wdr_kern_policy *policy; /* NULL: no network, or with !netns none allowed */
 	enum wdr_on_denied on_denied;
 	uint64_t cpu_budget_ns; /* 0: none */
 	uint64_t cpu_window_ns; /* detect.cpu: more than cpu_max_ns within this time; 0: off */
@@ -206,7 +200,7 @@ int wdr_kern_programs(bool verbose,
 				   const char *log),
 		      void *arg, struct wdr_err *err) wdr_must_check;
 
-/* For `warder check`: loads what each protection needs and attaches it to a cgroup of its own. */
+/* For `warder check`: opens the kernel side as a job would, and says what it lacks and why. */
 extern const struct wdr_probe wdr_kern_probe;
 
 #define wdr_kern_ wdr_cleanup(wdr_kern_freep)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF objects in this binary, and how libbpf loads them. Only who loads comes by here. */
+#include "kern_priv.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/wdr_log.h"
+#include "egress_skb.skel.h"
+#include "egress_sock.skel.h"
+#include "egress_tc.skel.h"
+
+#define MAX_MAPS 32 /* in one object */
+
+static const struct object {
+	const char *name;
+	const void *(*bytes)(size_t *size);
+} objects[] = {
+	{ "egress_sock", egress_sock__elf_bytes },
+	{ "egress_skb", egress_skb__elf_bytes },
+	{ "egress_tc", egress_tc__elf_bytes },
+};
+
+enum {
+	SOCK,
+	SKB,
+	TC,
+	N_OBJECTS
+};
+
+_Static_assert(sizeof(objects) / sizeof(objects[0]) == N_OBJECTS, "a number each");
+
+#define PROT_SOCKET WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET)
+#define PROT_PACKET WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET)
+
+static const struct wdr_kern_program programs[] = {
+	[WDR_PROG_CONNECT4] = { "wdr_connect4", SOCK, BPF_CGROUP_INET4_CONNECT, PROT_SOCKET },
+	[WDR_PROG_CONNECT6] = { "wdr_connect6", SOCK, BPF_CGROUP_INET6_CONNECT, PROT_SOCKET },
+	[WDR_PROG_SENDMSG4] = { "wdr_sendmsg4", SOCK, BPF_CGROUP_UDP4_SENDMSG, PROT_SOCKET },
+	[WDR_PROG_SENDMSG6] = { "wdr_sendmsg6", SOCK, BPF_CGROUP_UDP6_SENDMSG, PROT_SOCKET },
+	[WDR_PROG_SOCK_CREATE] = { "wdr_sock_create", SOCK, BPF_CGROUP_INET_SOCK_CREATE,
+				   PROT_SOCKET },
+	[WDR_PROG_SKB_OUT] = { "wdr_skb_out", SKB, BPF_CGROUP_INET_EGRESS, PROT_PACKET },
+	[WDR_PROG_SKB_IN] = { "wdr_skb_in", SKB, BPF_CGROUP_INET_INGRESS, PROT_PACKET },
+	[WDR_PROG_TC_OUT] = { "wdr_tc_out", TC, 0, PROT_PACKET },
+	[WDR_PROG_TC_IN] = { "wdr_tc_in", TC, 0, PROT_PACKET },
+};
+
+_Static_assert(sizeof(programs) / sizeof(programs[0]) == _WDR_PROG_MAX, "a row each");
+
+static const char *const map_names[] = {
+	[WDR_MAP_SHARED] = "wdr_shared",
+	[WDR_MAP_SLOTS] = "wdr_slots",
+	[WDR_MAP_LIVE] = "wdr_live",
+	[WDR_MAP_SUPS] = "wdr_sups",
+	[WDR_MAP_CGROUPS] = "wdr_cgroups",
+	[WDR_MAP_IFACES] = "wdr_ifaces",
+	[WDR_MAP_RINGS] = "wdr_rings",
+	[WDR_MAP_TRIES] = "wdr_tries",
+	[WDR_MAP_ROWS] = "wdr_rows",
+	[WDR_MAP_POLICIES] = "wdr_policies",
+	[WDR_MAP_HOSTS] = "wdr_hosts",
+	[WDR_MAP_FLOWS] = "wdr_flows",
+	[WDR_MAP_FRAGS] = "wdr_frags",
+	[WDR_MAP_DENIALS] = "wdr_denials",
+	[WDR_MAP_DENIAL_KEYS] = "wdr_denial_keys",
+};
+
+_Static_assert(sizeof(map_names) / sizeof(map_names[0]) == _WDR_MAP_MAX, "a name each");
+
+const char *wdr_kern_map_name(enum wdr_kern_map m)
+{
+	return map_names[m];
+}
+
+const struct wdr_kern_program *wdr_kern_program(enum wdr_kern_prog p)
+{
+	return &programs[p];
+}
+
+static int print_debug(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[512];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = '\0';
+	wdr_debug("msg=\"%s\"", line);
+	return 0;
+}
+
+static int find_map(const char *name)
+{
+	int m;
+
+	for (m = 0; m < _WDR_MAP_MAX; m++) {
+		if (!strcmp(map_names[m], name))
+			return m;
+	}
+	return -ENOENT;
+}
+
+/* Maps that an earlier object, or another generation, has made are shared. */
+static int share_maps(struct bpf_object *obj, const struct wdr_kern_loaded *l)
+{
+	struct bpf_map *map = NULL;
+	int m, r;
+
+	while ((map = bpf_object__next_map(obj, map)) != NULL) {
+		if (bpf_map__is_internal(map))
+			continue; /* constants, which live with their programs */
+		m = find_map(bpf_map__name(map));
+		if (m < 0)
+			return -EPROTO;
+		if (l->map_fd[m] < 0)
+			continue;
+		r = bpf_map__reuse_fd(map, l->map_fd[m]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int dup_fd(int fd)
+{
+	int r = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return r < 0 ? -errno : r;
+}
+
+static int keep_maps(struct bpf_object *obj, struct wdr_kern_loaded *l)
+{
+	struct bpf_map *map = NULL;
+	int m, fd;
+
+	while ((map = bpf_object__next_map(obj, map)) != NULL) {
+		m = find_map(bpf_map__name(map));
+		if (m < 0 || l->map_fd[m] >= 0)
+			continue;
+		fd = dup_fd(bpf_map__fd(map));
+		if (fd < 0)
+			return fd;
+		l->map_fd[m] = fd;
+	}
+	return 0;
+}
+
+static int keep_programs(struct bpf_object *obj, int object, struct wdr_kern_loaded *l)
+{
+	struct bpf_program *prog;
+	int p, fd;
+
+	for (p = 0; p < _WDR_PROG_MAX; p++) {
+		if (programs[p].object != object || l->prog_fd[p] >= 0)
+			continue;
+		prog = bpf_object__find_program_by_name(obj, programs[p].name);
+		if (!prog)
+			return -EPROTO;
+		if (bpf_program__fd(prog) < 0)
+			continue;
+		fd = dup_fd(bpf_program__fd(prog));
+		if (fd < 0)
+			return fd;
+		l->prog_fd[p] = fd;
+		l->programs |= WDR_PROG_BIT(p);
+	}
+	return 0;
+}
+
+/* @only: one program alone, or _WDR_PROG_MAX for all of the object. */
+static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool verbose, char *log)
+{
+	struct bpf_program *prog = NULL;
+	bool wanted;
+
+	while ((prog = bpf_object__next_program(obj, prog)) != NULL) {
+		wanted = only == _WDR_PROG_MAX ||
+			 !strcmp(bpf_program__name(prog), programs[only].name);
+		bpf_program__set_autoload(prog, wanted);
+		if (wanted && log) {
+			(void)bpf_program__set_log_buf(prog, log, WDR_KERN_LOG_MAX);
+			(void)bpf_program__set_log_level(prog, verbose ? 1 : 0);
+		}
+	}
+	return 0;
+}
+
+static int load_object(int object, enum wdr_kern_prog only, bool verbose, char *log,
+		       struct wdr_kern_loaded *l)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[object].name);
+	struct bpf_object *obj;
+	const void *bytes;
+	size_t size;
+	int r;
+
+	(void)libbpf_set_print(print_debug);
+	bytes = objects[object].bytes(&size);
+	obj = bpf_object__open_mem(bytes, size, &opts);
+	if (!obj)
+		return -errno;
+	r = share_maps(obj, l);
+	if (!r)
+		r = select_programs(obj, only, verbose, log);
+	if (!r)
+		r = bpf_object__load(obj);
+	if (!r)
+		r = keep_maps(obj, l);
+	if (!r)
+		r = keep_programs(obj, object, l);
+	bpf_object__close(obj);
+	return r;
+}
+
+/* An object all of whose programs load is loaded at once, else each by itself. */
+int wdr_kern_objects_load(struct wdr_kern_loaded *l, struct wdr_err *err)
+{
+	int o, p, r;
+
+	for (o = 0; o < N_OBJECTS; o++) {
+		r = load_object(o, _WDR_PROG_MAX, false, NULL, l);
+		if (!r)
+			continue;
+		for (p = 0; p < _WDR_PROG_MAX; p++) {
+			if (programs[p].object == o)
+				(void)load_object(o, p, false, NULL, l);
+		}
+	}
+	for (o = 0; o < _WDR_MAP_MAX; o++) {
+		if (l->map_fd[o] < 0)
+			return wdr_err_set(err, -EOPNOTSUPP, "the kernel makes no map %s: %s",
+					   map_names[o], strerror(-r));
+	}
+	return 0;
+}
+
+void wdr_kern_loaded_init(struct wdr_kern_loaded *l)
+{
+	int i;
+
+	l->programs = 0;
+	for (i = 0; i < _WDR_MAP_MAX; i++)
+		l->map_fd[i] = -1;
+	for (i = 0; i < _WDR_PROG_MAX; i++)
+		l->prog_fd[i] = -1;
+}
+
+void wdr_kern_loaded_done(struct wdr_kern_loaded *l)
+{
+	int i;
+
+	for (i = 0; i < _WDR_MAP_MAX; i++)
+		wdr_closep(&l->map_fd[i]);
+	for (i = 0; i < _WDR_PROG_MAX; i++)
+		wdr_closep(&l->prog_fd[i]);
+}
+
+int wdr_kern_program_try(enum wdr_kern_prog p, bool verbose, char *log)
+{
+	struct wdr_kern_loaded l;
+	int r;
+
+	log[0] = '\0';
+	wdr_kern_loaded_init(&l);
+	r = load_object(programs[p].object, p, verbose, log, &l);
+	if (!r && !(l.programs & WDR_PROG_BIT(p)))
+		r = -EPROTO;
+	wdr_kern_loaded_done(&l);
+	return r;
+}
+
+/* The verifier's reason is the last line before its statistics. */
+void wdr_kern_log_line(const char *log, char *ret, size_t size)
+{
+	const char *line = log, *last = "", *end;
+
+	for (; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (end > line && strncmp(line, "processed ", 10) &&
+		    strncmp(line, "verification time", 17) && strncmp(line, "stack depth", 11))
+			last = line;
+	}
+	(void)snprintf(ret, size, "%.*s", (int)strcspn(last, "\n"), last);
+}

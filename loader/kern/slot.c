@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One job's place: filled before the job runs, read when it is over, emptied for the next. */
+#include "kern_priv.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_DEPTH 64
+
+/* How deep in its file system the cgroup @fd lies; the root's depth is 0. */
+static int read_depth(int fd, uint8_t *ret)
+{
+	wdr_close_ int at = -1;
+	struct stat here, above;
+	int up, depth;
+
+	if (fstat(fd, &here) < 0)
+		return -errno;
+	for (depth = 0; depth < MAX_DEPTH; depth++) {
+		up = openat(at < 0 ? fd : at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0)
+			return -errno;
+		wdr_closep(&at);
+		at = up;
+		if (fstat(at, &above) < 0)
+			return -errno;
+		if (above.st_dev != here.st_dev) {
+			*ret = (uint8_t)depth;
+			return 0;
+		}
+	}
+	return -ELOOP;
+}
+
+/* The depths at which jobs are, for programs that look a task up by the cgroups around it. */
+static int update_levels(struct wdr_kern *k)
+{
+	uint8_t levels[WDR_LEVELS_MAX];
+	uint32_t n, n_levels = 0, i;
+
+	for (n = 1; n < WDR_SLOTS_MAX; n++) {
+		if (!wdr_kern_bit_get(k->shared->slots_used, n))
+			continue;
+		for (i = 0; i < n_levels && levels[i] != k->slots[n].level; i++)
+			;
+		if (i < n_levels)
+			continue;
+		if (n_levels == WDR_LEVELS_MAX)
+			return -ENOSPC;
+		levels[n_levels++] = k->slots[n].level;
+	}
+	memcpy(k->shared->levels, levels, n_levels);
+	__atomic_store_n(&k->shared->n_levels, n_levels, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static uint32_t flags_of(const struct wdr_kern_ask *ask)
+{
+	return (ask->policy ? WDR_SLOT_EGRESS : 0u) | (ask->netns ? WDR_SLOT_NETNS : 0u) |
+	       (ask->raw ? WDR_SLOT_RAW : 0u) | (ask->contain ? WDR_SLOT_CONTAIN : 0u) |
+	       (ask->count ? WDR_SLOT_COUNT : 0u) | (ask->proc ? WDR_SLOT_PROC : 0u);
+}
+
+/* The cells of slot @n, and the cgroup's way to it. */
+static int fill_slot(struct wdr_kern *k, uint32_t n, const struct wdr_kern_ask *ask,
+		     uint64_t cgroup, uint32_t policy, struct wdr_err *err)
+{
+	struct wdr_slot *slot = &k->slots[n];
+	int r;
+
+	*slot = (struct wdr_slot){
+		.cgroup = cgroup,
+		.flags = flags_of(ask),
+		.policy = policy,
+		.sup = k->sup,
+		.on_denied = (uint8_t)ask->on_denied,
+		.cpu_budget_ns = ask->cpu_budget_ns,
+		.cpu_window_ns = ask->cpu_window_ns,
+		.cpu_max_ns = ask->cpu_max_ns,
+		.cpu_act = ask->cpu_window_ns ? (uint8_t)ask->cpu_act : 0,
+	};
+	memset(&k->live[n], 0, sizeof(k->live[n]));
+	wdr_kern_bit_set(k->shared->slots_used, n, true);
+	r = read_depth(ask->cgroup_fd, &slot->level);
+	if (r < 0)
+		return wdr_err_set(err, r, "find the depth of the job's cgroup: %s", strerror(-r));
+	r = update_levels(k);
+	if (r < 0)
+		return wdr_err_set(err, r, "jobs are in cgroups of %d depths already",
+				   WDR_LEVELS_MAX);
+	__atomic_store_n(&slot->job, ++k->shared->next_job, __ATOMIC_RELEASE);
+	r = bpf_map_update_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup, &n, BPF_ANY);
+	if (r < 0)
+		return wdr_err_set(err, r, "enter the job's cgroup into wdr_cgroups: %s",
+				   strerror(-r));
+	return 0;
+}
+
+static int attach_network(struct wdr_kern *k, uint32_t n, const struct wdr_kern_ask *ask,
+			  struct wdr_err *err)
+{
+	wdr_close_ int parent = -1;
+	struct stat st;
+	int r;
+
+	if (!ask->policy && ask->netns)
+		return 0; /* nowhere to go */
+	parent = openat(ask->cgroup_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0 || fstat(parent, &st) < 0)
+		return wdr_err_set(err, -errno, "open the parent of the job's cgroup: %s",
+				   strerror(errno));
+	r = wdr_kern_attach_parent(k, parent, st.st_ino, err);
+	if (r < 0 || ask->netns)
+		return r;
+	return wdr_kern_attach_job(k, ask->cgroup_fd, k->slots[n].job, err);
+}
+
+static int take_slot(struct wdr_kern *k, const struct wdr_kern_ask *ask, int *lock, uint32_t *ret_n,
+		     struct wdr_err *err)
+{
+	uint32_t n, policy = 0;
+	struct stat st;
+	int r;
+
+	if (fstat(ask->cgroup_fd, &st) < 0)
+		return wdr_err_set(err, -errno, "look at the job's cgroup: %s", strerror(errno));
+	if (ask->policy) {
+		r = wdr_kern_policy_use(k, ask->policy, lock, &policy, err);
+		if (r < 0)
+			return r;
+	}
+	n = wdr_kern_bit_find(k->shared->slots_used, 1, WDR_SLOTS_MAX);
+	if (!n)
+		return wdr_err_set(err, -ENOSPC, "%d jobs run already", WDR_SLOTS_MAX - 1);
+	r = fill_slot(k, n, ask, st.st_ino, policy, err);
+	if (r >= 0)
+		r = attach_network(k, n, ask, err);
+	if (r < 0) {
+		wdr_kern_slot_clear(k, n);
+		return r;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+static struct wdr_kern_slot *new_handle(struct wdr_kern *k, void *user)
+{
+	struct wdr_kern_slot *s;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->kern_ref = k;
+	s->user = user;
+	return s;
+}
+
+static void link_handle(struct wdr_kern_slot *s, uint32_t n)
+{
+	s->n = n;
+	s->job = s->kern_ref->slots[n].job;
+	s->next = s->kern_ref->first;
+	s->kern_ref->first = s;
+}
+
+int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
+		      struct wdr_kern_slot **ret, struct wdr_err *err)
+{
+	wdr_free_ struct wdr_kern_slot *s = NULL;
+	wdr_close_ int lock = -1;
+	uint32_t n = 0;
+	int r;
+
+	if (!k->sup)
+		return wdr_err_set(err, -ENOTCONN, "not a supervisor");
+	s = new_handle(k, ask->user);
+	if (!s)
+		return -ENOMEM;
+	r = wdr_kern_lock_current(k, &lock, err);
+	if (r < 0)
+		return r;
+	r = take_slot(k, ask, &lock, &n, err);
+	if (r < 0)
+		return r;
+	link_handle(s, n);
+	*ret = WDR_TAKE_PTR(s);
+	return 0;
+}
+
+void wdr_kern_slot_init_pid(struct wdr_kern_slot *s, pid_t pid)
+{
+	__atomic_store_n(&s->kern_ref->slots[s->n].init_pid, (uint32_t)pid, __ATOMIC_RELAXED);
+}
+
+int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
+		       const struct wdr_egress_addr *self4, const struct wdr_egress_addr *self6,
+		       struct wdr_err *err)
+{
+	struct wdr_kern *k = s->kern_ref;
+	struct wdr_slot *slot = &k->slots[s->n];
+	uint32_t key = ifindex;
+	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES), r;
+
+	if (self4)
+		memcpy(slot->self[0], self4->addr, sizeof(slot->self[0]));
+	if (self6)
+		memcpy(slot->self[1], self6->addr, sizeof(slot->self[1]));
+	r = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &s->n, BPF_ANY);
+	if (r < 0)
+		return wdr_err_set(err, r, "enter interface %u into wdr_ifaces: %s", ifindex,
+				   strerror(-r));
+	slot->ifindex = ifindex;
+	return wdr_kern_attach_iface(k, ifindex, err);
+}
+
+void wdr_kern_slot_live(const struct wdr_kern_slot *s, struct wdr_live *ret)
+{
+	*ret = s->kern_ref->live[s->n];
+}
+
+static void drop_iface(struct wdr_kern *k, uint32_t n)
+{
+	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES);
+	uint32_t key = k->slots[n].ifindex, now;
+
+	/* The number may be another job's interface by now. */
+	if (key && fd >= 0 && !bpf_map_lookup_elem(fd, &key, &now) && now == n)
+		(void)bpf_map_delete_elem(fd, &key);
+}
+
+void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
+{
+	struct wdr_slot *slot = &k->slots[n];
+	uint64_t job = slot->job, cgroup = slot->cgroup;
+
+	__atomic_store_n(&slot->job, 0, __ATOMIC_RELEASE);
+	(void)bpf_map_delete_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup);
+	drop_iface(k, n);
+	if (job)
+		wdr_kern_detach_job(k, job);
+	wdr_kern_denials_drop(k, n);
+	if (k->live[n].out_packets)
+		wdr_kern_flows_drop(k, job);
+	if (slot->policy)
+		k->policies[slot->policy % WDR_SLOTS_MAX].used_ns = wdr_kern_now_ns();
+	memset(slot, 0, sizeof(*slot));
+	wdr_kern_bit_set(k->shared->slots_used, n, false);
+	(void)update_levels(k);
+	wdr_kern_policy_trim(k);
+}
+
+void wdr_kern_slot_drop(struct wdr_kern_slot **sp)
+{
+	struct wdr_kern_slot *s = *sp, **at;
+	struct wdr_kern *k = s ? s->kern_ref : NULL;
+	wdr_close_ int lock = -1;
+
+	*sp = NULL;
+	if (!s)
+		return;
+	for (at = &k->first; *at; at = &(*at)->next) {
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	}
+	/* Without the lock the slot stays for a sweep. */
+	if (wdr_kern_lock_current(k, &lock, NULL) >= 0 && k->slots[s->n].job == s->job)
+		wdr_kern_slot_clear(k, s->n);
+	free(s);
+}
+
+int wdr_kern_slot_adopt(struct wdr_kern *k, int cgroup_fd, void *user, struct wdr_kern_slot **ret,
+			struct wdr_err *err)
+{
+	wdr_free_ struct wdr_kern_slot *s = NULL;
+	wdr_close_ int lock = -1;
+	struct wdr_slot *slot;
+	struct stat st;
+	uint64_t id;
+	uint32_t n;
+	int r;
+
+	if (!k->sup)
+		return wdr_err_set(err, -ENOTCONN, "not a supervisor");
+	if (fstat(cgroup_fd, &st) < 0)
+		return wdr_err_set(err, -errno, "look at the job's cgroup: %s", strerror(errno));
+	s = new_handle(k, user);
+	if (!s)
+		return -ENOMEM;
+	r = wdr_kern_lock_current(k, &lock, err);
+	if (r < 0)
+		return r;
+	id = st.st_ino;
+	r = bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &id, &n);
+	if (r < 0)
+		return wdr_err_set(err, r, "no job is known in this cgroup");
+	slot = &k->slots[n % WDR_SLOTS_MAX];
+	if (slot->sup != k->sup && wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]))
+		return wdr_err_set(err, -EBUSY, "the job's supervisor, pid %u, is alive",
+				   k->sups[slot->sup % WDR_SUPS_MAX].pid);
+	slot->sup = k->sup;
+	link_handle(s, n);
+	*ret = WDR_TAKE_PTR(s);
+	return 0;
+}

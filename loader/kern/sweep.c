@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What processes left that are gone, and the end of everything. */
+#include "kern_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
+
+/* Is there still a cgroup of this id? @any_fd is a descriptor in its file system. */
+static bool cgroup_exists(int any_fd, uint64_t id)
+{
+	struct {
+		struct file_handle h;
+		uint64_t id;
+	} handle = { .h = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
+	int fd;
+
+	memcpy(handle.h.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(any_fd, &handle.h, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ESTALE && errno != ENOENT;
+	(void)close(fd);
+	return true;
+}
+
+/* @any_fd below 0: a contained job's cgroup is taken to be there. */
+static int sweep_slots(struct wdr_kern *k, int any_fd)
+{
+	const struct wdr_slot *slot;
+	int count = 0;
+	uint32_t n;
+
+	for (n = 1; n < WDR_SLOTS_MAX; n++) {
+		slot = &k->slots[n];
+		if (!wdr_kern_bit_get(k->shared->slots_used, n) ||
+		    wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]))
+			continue;
+		if (slot->flags & WDR_SLOT_CONTAIN && slot->job &&
+		    (any_fd < 0 || cgroup_exists(any_fd, slot->cgroup)))
+			continue;
+		wdr_kern_slot_clear(k, n);
+		count++;
+	}
+	return count;
+}
+
+static bool has_slots(const struct wdr_kern *k, uint32_t sup)
+{
+	uint32_t n;
+
+	for (n = 1; n < WDR_SLOTS_MAX; n++) {
+		if (wdr_kern_bit_get(k->shared->slots_used, n) && k->slots[n].sup == sup)
+			return true;
+	}
+	return false;
+}
+
+static void sweep_sups(struct wdr_kern *k)
+{
+	uint32_t n;
+
+	for (n = 1; n < WDR_SUPS_MAX; n++) {
+		if (!wdr_kern_bit_get(k->shared->sups_used, n) || wdr_kern_sup_alive(&k->sups[n]) ||
+		    has_slots(k, n))
+			continue;
+		k->sups[n] = (struct wdr_sup){ 0 };
+		wdr_kern_bit_set(k->shared->sups_used, n, false);
+	}
+}
+
+int wdr_kern_sweep(struct wdr_kern *k, int cgroup2_fd, struct wdr_err *err)
+{
+	wdr_close_ int lock = -1;
+	int r, count;
+
+	r = wdr_kern_lock_current(k, &lock, err);
+	if (r < 0)
+		return r;
+	count = sweep_slots(k, cgroup2_fd);
+	sweep_sups(k);
+	wdr_kern_policy_trim(k);
+	wdr_kern_attach_trim(k);
+	r = wdr_kern_collect(k);
+	if (r < 0)
+		return wdr_err_set(err, r, "remove other generations below %s: %s", k->root,
+				   strerror(-r));
+	return count;
+}
+
+struct unloading {
+	const char *root;
+	unsigned int users;
+};
+
+static int count_users(void *arg, const char *name)
+{
+	struct unloading *u = arg;
+	char path[WDR_KERN_PATH_MAX];
+	wdr_kern_ struct wdr_kern *k = NULL;
+
+	wdr_kern_path(path, u->root, name);
+	if (wdr_kern_view_new(u->root, path, &k) >= 0)
+		u->users += wdr_kern_users(k);
+	return 0;
+}
+
+int wdr_kern_unload(const struct wdr_kern_place *at, struct wdr_err *err)
+{
+	char root[WDR_KERN_PATH_MAX];
+	struct unloading u = { .root = root };
+	wdr_close_ int lock = -1;
+	int r;
+
+	r = wdr_kern_root(at, false, root, NULL);
+	if (r == -ENOENT)
+		return 0;
+	r = wdr_kern_lock(at && at->lock ? at->lock : WDR_KERN_LOCK, &lock, err);
+	if (r < 0)
+		return r;
+	r = wdr_kern_pins_each(root, count_users, &u);
+	if (r < 0)
+		return wdr_err_set(err, r, "look into %s: %s", root, strerror(-r));
+	if (u.users)
+		return wdr_err_set(err, -EBUSY, "%u jobs or supervisors still use it", u.users);
+	r = wdr_kern_pins_remove(root);
+	if (r < 0)
+		return wdr_err_set(err, r, "remove %s: %s", root, strerror(-r));
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables that the programs fill for a job: denials, flows; and the host's addresses, which we do. */
+#include "kern_priv.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#define BATCH 1024
+
+static uint32_t count_denials(const struct wdr_kern *k, uint32_t n)
+{
+	uint32_t count = k->live[n].n_denials;
+
+	return count < WDR_DENIALS_MAX ? count : WDR_DENIALS_MAX;
+}
+
+int wdr_kern_slot_denials(const struct wdr_kern_slot *s,
+			  void (*each)(void *arg, const struct wdr_deny_key *key,
+				       const struct wdr_deny_val *val),
+			  void *arg)
+{
+	struct wdr_kern *k = s->kern_ref;
+	int keys = wdr_kern_map_fd(k, WDR_MAP_DENIAL_KEYS),
+	    vals = wdr_kern_map_fd(k, WDR_MAP_DENIALS);
+	struct wdr_deny_index at = { .slot = s->n };
+	struct wdr_deny_key key;
+	struct wdr_deny_val val;
+
+	if (keys < 0 || vals < 0)
+		return keys < 0 ? keys : vals;
+	/* A number without a key, or a key without a value, lost a race against another CPU. */
+	for (; at.n < count_denials(k, s->n); at.n++) {
+		if (!bpf_map_lookup_elem(keys, &at, &key) && !bpf_map_lookup_elem(vals, &key, &val))
+			each(arg, &key, &val);
+	}
+	return 0;
+}
+
+void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n)
+{
+	struct wdr_deny_index at = { .slot = n };
+	struct wdr_deny_key key;
+	int keys, vals;
+
+	if (!k->live[n].n_denials)
+		return;
+	keys = wdr_kern_map_fd(k, WDR_MAP_DENIAL_KEYS);
+	vals = wdr_kern_map_fd(k, WDR_MAP_DENIALS);
+	for (; at.n < count_denials(k, n); at.n++) {
+		if (bpf_map_lookup_elem(keys, &at, &key))
+			continue;
+		(void)bpf_map_delete_elem(vals, &key);
+		(void)bpf_map_delete_elem(keys, &at);
+	}
+}
+
+void wdr_kern_flows_drop(struct wdr_kern *k, uint64_t job)
+{
+	wdr_free_ struct wdr_flow_key *keys = calloc(BATCH, sizeof(*keys));
+	wdr_free_ uint64_t *vals = calloc(BATCH, sizeof(*vals));
+	int fd = wdr_kern_map_fd(k, WDR_MAP_FLOWS), r = 0;
+	uint32_t in = 0, out, n, i, asked;
+	bool first = true;
+
+	/* No memory: they go when their place is needed. */
+	for (asked = 0; keys && vals && fd >= 0 && !r && asked < WDR_FLOWS_MAX; asked += BATCH) {
+		n = BATCH;
+		r = bpf_map_lookup_batch(fd, first ? NULL : &in, &out, keys, vals, &n, NULL);
+		for (i = 0; (!r || r == -ENOENT) && i < n; i++) {
+			if (keys[i].job == job)
+				(void)bpf_map_delete_elem(fd, &keys[i]);
+		}
+		in = out;
+		first = false;
+	}
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct wdr_egress_addr));
+}
+
+/* Forget what is in the map and not among @addrs. */
+static uint32_t forget_hosts(int fd, const struct wdr_egress_addr *addrs, size_t n)
+{
+	struct wdr_egress_addr key, next;
+	const void *at = NULL;
+	uint32_t kept = 0;
+
+	while (!bpf_map_get_next_key(fd, at, &next)) {
+		if (at && !bsearch(&key, addrs, n, sizeof(*addrs), compare_addrs))
+			(void)bpf_map_delete_elem(fd, &key);
+		kept += !!bsearch(&next, addrs, n, sizeof(*addrs), compare_addrs);
+		key = next;
+		at = &key;
+	}
+	if (at && !bsearch(&key, addrs, n, sizeof(*addrs), compare_addrs))
+		(void)bpf_map_delete_elem(fd, &key);
+	return kept;
+}
+
+int wdr_kern_hosts(struct wdr_kern *k, const struct wdr_egress_addr *addrs, size_t n,
+		   struct wdr_err *err)
+{
+	wdr_free_ struct wdr_egress_addr *sorted = NULL;
+	wdr_close_ int lock = -1;
+	int fd = wdr_kern_map_fd(k, WDR_MAP_HOSTS), r;
+	uint32_t one = 1, there;
+	size_t i, added = 0;
+
+	if (fd < 0)
+		return wdr_err_set(err, fd, "open wdr_hosts: %s", strerror(-fd));
+	r = wdr_kern_lock_current(k, &lock, err);
+	if (r < 0)
+		return r;
+	for (i = 0; i < n; i++) {
+		if (!bpf_map_lookup_elem(fd, &addrs[i], &there))
+			continue;
+		r = bpf_map_update_elem(fd, &addrs[i], &one, BPF_ANY);
+		if (r < 0)
+			return wdr_err_set(err, r, "enter address %zu of %zu of this host: %s", i,
+					   n, strerror(-r));
+		added++;
+	}
+	k->shared->n_hosts += (uint32_t)added;
+	if (k->shared->n_hosts == n)
+		return 0;
+	sorted = calloc(n ? n : 1, sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, addrs, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_addrs);
+	k->shared->n_hosts = forget_hosts(fd, sorted, n);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A kernel side of a test's own: pins in a bpffs that only this process sees, so that all of it
+ * goes when the process does; cgroups below a folder of its own; network namespaces.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kern/kern.h"
+#include "policy/compile.h"
+
+#define KE_PATH 256
+
+struct kern_env {
+	char dir[KE_PATH]; /* a tmpfs with the bpffs and the lock in it */
+	char bpffs[KE_PATH], lock[KE_PATH];
+	struct wdr_kern_place at;
+	char parent[KE_PATH]; /* cgroup that holds only jobs */
+	int cgroup2_fd;
+};
+
+/* 0; or 77 with a line of TAP if this machine can't: not root, no cgroup2, no bpf. */
+int kern_env_start(struct kern_env *e);
+void kern_env_stop(struct kern_env *e);
+
+/* A new cgroup below e->parent; its descriptor. Removed by kern_env_stop(). */
+int kern_env_cgroup(struct kern_env *e, const char *name);
+/* Move this process into cgroup @fd; -1: back where it came from. */
+void kern_env_enter(struct kern_env *e, int fd);
+
+/* A policy from the JSON of its network section, compiled. Aborts the test on a mistake. */
+struct wdr_compiled *kern_env_compile(const char *network);
+void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);
+
+/*
+ * Two network namespaces and a veth: this process stays in the first, "the host", with @host_if of
+ * 10.9.0.1/24 and fd09::1/64, forwarding; *ret_ns is the job's, with 10.9.0.2 and fd09::2 on wjob
+ * and routes by the host. Returns the ifindex of the host's end.
+ */
+int kern_env_veth(const char *host_if, int *ret_ns);
+/* Run ip(8) with @args; the test fails where it does. */
+void kern_env_ip(const char *args);
+/* A descriptor of the pinned program @name. */
+int kern_env_program(const struct kern_env *e, const char *name);
