@@ -4,7 +4,7 @@
 """The parser and policies/schema.json take the same policies: the shipped ones, and thousands made
 of good values, bad values and random damage. What a schema can't say is in EXCEPTIONS, and each of
 those rules must be seen at work here."""
-import copy, glob, ipaddress, json, os, random, shutil, subprocess, sys, tempfile
+import copy, glob, ipaddress, json, os, random, re, shutil, subprocess, sys, tempfile
 
 import jsonschema
 
@@ -343,6 +343,18 @@ def exceptions_are_needed():
             failures.append(f"{e.__name__}: never seen: drop it")
 
 
+def documents():
+    page = open(TOP + "/docs/man/warder-policy.5").read()
+    for key in [*KEYS, *("rule." + k for k in RULE), "rule.list"]:
+        word = key.split(".")[-1]
+        if not re.search(rf"^\.(?:It )?Cm (?:.* )?{word}(?: |$)", page, re.M):
+            failures.append(f"warder-policy(5) does not know {key}")
+    table = open(TOP + "/policies/README.md").read()
+    for name in glob.glob(TOP + "/policies/*.json"):
+        if f"({os.path.basename(name)})" not in table:
+            failures.append(f"policies/README.md does not know {name}")
+
+
 CASES = [
     ("the schema is one", lambda: jsonschema.Draft202012Validator.check_schema(SCHEMA)),
     ("the shipped policies are good", shipped),
@@ -351,6 +363,7 @@ CASES = [
     ("random policies with random damage", random_damage),
     ("every normal form is its own, and fits the schema", normal_forms),
     ("the schema's defaults are the parser's", written_defaults),
+    ("man page and README know every key and policy", documents),
     ("what the schema can't say has been seen", exceptions_are_needed),
 ]
 random.seed(5)
