@@ -86,12 +86,13 @@ static int open_source(struct wdr_backend_job *b, const struct wdr_mount *m, str
 
 static int open_root(struct wdr_backend_job *b, struct wdr_err *err)
 {
-	const char *root = b->spec->policy->fs.root;
+	const struct wdr_policy *p = b->spec->policy;
+	struct wdr_ids as = { p->user.uid, p->user.gid };
+	const char *root = p->fs.root;
 
 	if (!root)
 		return 0;
-	b->root.fd = wdr_tree_open(root, true, WDR_IDMAP_NONE, (struct wdr_ids){ 0, 0 },
-				   &b->root.is_dir, err);
+	b->root.fd = wdr_tree_open(root, true, WDR_IDMAP_SWAP, as, &b->root.is_dir, err);
 	if (b->root.fd < 0)
 		return wdr_err_wrap(err, WDR_TAKE_FD(b->root.fd), "root");
 	if (!b->root.is_dir)
@@ -175,7 +176,9 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 	if (e < 0)
 		return e;
 	b->runsc = *r;
-	e = open_trees(b, err);
+	e = wdr_bundle_check_calls(s->policy, err);
+	if (e == 0)
+		e = open_trees(b, err);
 	if (e == 0)
 		e = make_config(b, err);
 	if (e < 0)

@@ -71,5 +71,7 @@ int wdr_args_add(struct wdr_args *a, const char *arg) wdr_must_check;
 /* Append text of our own making, kept in @a. */
 int wdr_args_addf(struct wdr_args *a, const char *fmt, ...) wdr_printf(2, 3) wdr_must_check;
 
+/* Whether each call that the policy names is one. -EINVAL with the nearest that is. */
+int wdr_bundle_check_calls(const struct wdr_policy *p, struct wdr_err *err) wdr_must_check;
 /* What the filter inside the sandbox refuses, as linux.seccomp of config.json; NULL: no memory. */
 json_t *wdr_bundle_seccomp(const struct wdr_policy *p);

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/wdr_syscall.h"
 #include "bundle.h"
 
 #define SOCK_TYPE 0xf	    /* SOCK_TYPE_MASK, include/linux/net.h; flags are above */
@@ -289,6 +290,24 @@ static void add_arg_rules(struct filter *f)
 		if (!whole(f, rules[i].call))
 			rules[i].add(f, rules[i].call);
 	add_mode_rules(f);
+}
+
+static int check_list(const char *list, char *const *names, size_t n, struct wdr_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		int nr = wdr_syscall_require(names[i], err);
+
+		if (nr < 0)
+			return wdr_err_wrap(err, nr, "syscalls.%s", list);
+	}
+	return 0;
+}
+
+int wdr_bundle_check_calls(const struct wdr_policy *p, struct wdr_err *err)
+{
+	int r = check_list("allow", p->syscalls.allow, p->syscalls.n_allow, err);
+
+	return r < 0 ? r : check_list("deny", p->syscalls.deny, p->syscalls.n_deny, err);
 }
 
 json_t *wdr_bundle_seccomp(const struct wdr_policy *p)

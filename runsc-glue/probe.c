@@ -81,7 +81,7 @@ static int make_key(const char *path, struct wdr_runsc_key *k, struct wdr_err *e
 	r = wdr_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", sizeof(k->boot) - 1, &boot,
 			  NULL);
 	if (r < 0)
-		return wdr_err_wrap(err, r, "read the boot id");
+		return wdr_err_wrap(err, r, "read the boot id below /proc");
 	(void)snprintf(k->boot, sizeof(k->boot), "%.*s", (int)strcspn(boot, "\n"), boot);
 	(void)snprintf(k->path, sizeof(k->path), "%s", path);
 	k->dev = st.st_dev;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/wdr_text.h"
+
 #define COMMON_FIRST 424 /* from here on new calls have one number on every architecture */
 #define N_SLOTS	     1024
 
@@ -176,4 +178,21 @@ int wdr_syscall_find(const char *name, size_t len)
 			return g_slot[i] - 1;
 	}
 	return -ENOENT;
+}
+
+int wdr_syscall_require(const char *name, struct wdr_err *err)
+{
+	struct wdr_nearest near = { .word = name };
+	int nr = wdr_syscall_number(name);
+
+	if (nr >= 0)
+		return nr;
+	for (unsigned int i = 0; i < WDR_SYSCALL_MAX; i++)
+		if (wdr_syscall_name(i))
+			wdr_nearest_offer(&near, wdr_syscall_name(i));
+	if (near.best)
+		return wdr_err_set(err, -EINVAL,
+				   "no system call \"%.40s\" here: did you mean \"%s\"?", name,
+				   near.best);
+	return wdr_err_set(err, -EINVAL, "no system call \"%.40s\" here", name);
 }

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/wdr_text.h"
 #include "native/seccomp_priv.h"
 
 static const char *const profile_names[] = {
@@ -67,29 +66,14 @@ static void apply_arg_rules(struct wdr_seccomp_entry *table, int profile, uint64
 	}
 }
 
-static int refuse_name(const char *list, const char *name, struct wdr_err *err)
-{
-	struct wdr_nearest near = { .word = name };
-
-	for (unsigned int nr = 0; nr < WDR_SYSCALL_MAX; nr++)
-		if (wdr_syscall_name(nr))
-			wdr_nearest_offer(&near, wdr_syscall_name(nr));
-	if (near.best)
-		return wdr_err_set(
-			err, -EINVAL,
-			"syscalls.%s: no system call \"%.40s\" here: did you mean \"%s\"?", list,
-			name, near.best);
-	return wdr_err_set(err, -EINVAL, "syscalls.%s: no system call \"%.40s\" here", list, name);
-}
-
 static int apply_list(struct wdr_seccomp_entry *table, const char *list, char *const *names,
 		      size_t n, enum wdr_seccomp_verdict verdict, struct wdr_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		int nr = wdr_syscall_number(names[i]);
+		int nr = wdr_syscall_require(names[i], err);
 
 		if (nr < 0)
-			return refuse_name(list, names[i], err);
+			return wdr_err_wrap(err, nr, "syscalls.%s", list);
 		table[nr] = (struct wdr_seccomp_entry){ .verdict = (uint8_t)verdict };
 	}
 	return 0;
