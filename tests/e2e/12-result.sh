@@ -15,7 +15,7 @@ jsonschema.Draft202012Validator(json.load(open(sys.argv[1]))).validate(json.load
 q() { printf %s "$OUT" | jq -r "$1"; }
 
 run warder run --json -- python3 -c 'print(40+2)'
-is "--json prints the object and nothing else" "$(q '.stdout, .exit.reason, .exit.code, .backend, .version' | tr '\n' ' ')" "42  exited 0 native 1 "
+is "--json prints the object and nothing else" "$(q '.stdout, .exit.reason, .exit.code, .backend, .version' | tr '\n' ' ')" "42  exited 0 $WDR_BACKEND 1 "
 
 for args in "-- false" "-t 100ms -- sleep 9" "-m 32M -- python3 -c 'x=bytearray(99<<20)'" "--output 10 -- yes" \
 	"-- no-such-program" "-p no-such-policy -- true" "--net egress -- true" "-b runsc -- /no-such-program" \

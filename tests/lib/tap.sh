@@ -24,8 +24,14 @@ T_LINK=w$(echo "$T" | md5sum | cut -c 1-8)
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 WDR_BUILD=${WDR_BUILD:-$TOP/build/plain}
 PATH=$WDR_BUILD/bin:$PATH:/usr/sbin:/sbin
+# Which backend `warder run` takes where a test does not say: a test of the other one sets it and
+# tells the same story again. A runsc that happens to be on PATH changes nothing.
+WDR_BACKEND=${WDR_BACKEND:-native}
+WDR_RUNSC=${WDR_RUNSC:-$TOP/build/runsc/new/runsc}
+WARDER_RUNSC=/no/runsc
+[ "$WDR_BACKEND" != runsc ] || WARDER_RUNSC=$WDR_RUNSC
 TMPDIR=${TMPDIR:-/tmp}
-export T T_LINK TOP WDR_BUILD PATH TMPDIR
+export T T_LINK TOP WDR_BUILD PATH TMPDIR WDR_BACKEND WARDER_RUNSC
 tap_n=0
 tap_bad=0
 tap_undo=:
@@ -37,6 +43,7 @@ tap_exit() {
 	tap_rc=$?
 	trap '' INT TERM
 	$tap_undo >/dev/null 2>&1
+	rm -rf "$TMPDIR/tap-bin.$$"
 	exit $tap_rc
 }
 
@@ -47,6 +54,24 @@ begin() {
 	trap tap_exit EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
+	native || tap_backend
+}
+
+# native: whether this is a story of the native backend, for what only it can tell.
+native() { [ "$WDR_BACKEND" = native ]; }
+
+# Put a `warder` first on PATH that runs jobs on the backend under test, whoever calls it.
+tap_backend() {
+	[ "$WDR_BACKEND" != runsc ] || [ -x "$WDR_RUNSC" ] || skip_all "needs $WDR_RUNSC (packaging/runsc.sh)"
+	mkdir -p "$TMPDIR/tap-bin.$$"
+	cat >"$TMPDIR/tap-bin.$$/warder" <<-'EOS'
+		#!/bin/sh
+		[ "$1" = run ] || exec "$WDR_BUILD/bin/warder" "$@"
+		shift
+		exec "$WDR_BUILD/bin/warder" run -b "$WDR_BACKEND" "$@"
+	EOS
+	chmod +x "$TMPDIR/tap-bin.$$/warder"
+	PATH=$TMPDIR/tap-bin.$$:$PATH
 }
 
 # end: print the plan and exit.
