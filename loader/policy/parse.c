@@ -89,6 +89,20 @@ static const char *syntax_hint(const char *text)
 	return "";
 }
 
+/* jansson's text with the bytes of the file in it made harmless, its quotes left as they are. */
+static void show_text(const char *text, char *out, size_t size)
+{
+	char *to = out;
+
+	(void)wdr_text_escape(text, strlen(text), out, size);
+	for (const char *from = out; *from; from++) {
+		if (*from == '\\' && (from[1] == '"' || from[1] == '\\'))
+			from++;
+		*to++ = *from;
+	}
+	*to = '\0';
+}
+
 static int load_json(const char *file, const char *text, size_t len, json_t **ret,
 		     struct wdr_err *err)
 {
@@ -103,7 +117,7 @@ static int load_json(const char *file, const char *text, size_t len, json_t **re
 		return -ENOMEM;
 	at = (struct spot){ je.line > 0 ? (unsigned int)je.line : 1,
 			    je.column > 0 ? (unsigned int)je.column : 1 };
-	(void)wdr_text_escape(je.text, strlen(je.text), shown, sizeof(shown));
+	show_text(je.text, shown, sizeof(shown));
 	(void)snprintf(what, sizeof(what), "%s%s", shown, syntax_hint(je.text));
 	return fail_at(file, at, err, what);
 }

@@ -144,7 +144,7 @@ static const struct bad syntax[] = {
 	{ V "\"\\u0076ersion\":1}", "t.json:1:27", "duplicate object key" },
 	{ V "\"env\":{\"A\":\"\",\"\\u0041\":\"\"}}", "t.json:1:35", "duplicate object key" },
 	{ V "\"name\":\"\\ud800\"}", "t.json:1:28", "invalid Unicode" },
-	{ V "\"name\":\"\\u0000\"}", "t.json:1:28", "\\\\u0000 is not allowed" },
+	{ V "\"name\":\"\\u0000\"}", "t.json:1:28", "\\u0000 is not allowed" },
 	{ V "\"name\":\"\377\"}", "t.json:1:22", "not UTF-8" },
 	{ V "\"name\":\"a\nb\"}", "t.json:1:22", "unexpected newline" },
 	{ V "\"user\":{\"uid\":99999999999999999999}}", "t.json:1:", "too big integer" },
