@@ -14,6 +14,7 @@ move_root() {
 }
 
 set_up() {
+	mount -t devtmpfs dev /dev # the bind mount above did not take it along
 	mount -t proc proc /proc
 	mount -t sysfs sys /sys
 	mount -t tmpfs -o mode=755 run /run
@@ -78,7 +79,7 @@ run_test() {
 run_tests() {
 	cd /warder || return
 	for t in tests/kernels/guest/*.sh tests/integration/*.sh tests/e2e/*.sh \
-		build/plain/tests/bpf/test_*; do
+		build/plain/tests/bpf/test_* build/plain/tests/unit/test_*; do
 		[ -f "$t" ] && comes_now "$t" && run_test "$t"
 	done
 	echo "WDR| # done, up $(cut -d ' ' -f 1 /proc/uptime) s"
