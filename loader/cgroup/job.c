@@ -39,13 +39,26 @@ static int make_dirs(struct wdr_cgroup *cg, unsigned int *ret_made)
 	return cg->cpu_stat_fd < 0 ? -errno : 0;
 }
 
-static void unmake_dirs(struct wdr_cgroup *cg, unsigned int made)
+static void close_dirs(struct wdr_cgroup *cg)
+{
+	unsigned int i;
+
+	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++) {
+		wdr_closep(&cg->fd[i]);
+		wdr_closep(&cg->tasks_fd[i]);
+	}
+	wdr_closep(&cg->cpu_stat_fd);
+}
+
+static void unmake_dirs(struct wdr_cgroup *cg, unsigned int *made)
 {
 	unsigned int i;
 
 	for (i = 0; i < cg->tree_ref->n; i++)
-		if (made & (1U << i))
+		if (*made & (1U << i))
 			(void)unlinkat(cg->tree_ref->hier[i].fd, cg->job, AT_REMOVEDIR);
+	*made = 0;
+	close_dirs(cg);
 }
 
 static struct wdr_cgroup *alloc_job(struct wdr_cgroup_tree *t, const char *job)
@@ -70,8 +83,9 @@ static int populate(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, ui
 	int r;
 
 	r = make_dirs(cg, &made);
-	if (r == -ENOENT && !made) {
-		/* Another Warder trimmed the folder when its last job had gone. */
+	if (r == -ENOENT) {
+		/* Another Warder trimmed the folders when its last job had gone. */
+		unmake_dirs(cg, &made);
 		r = wdr_cgroup_tree_prepare(cg->tree_ref, err);
 		if (r < 0)
 			return r;
@@ -83,7 +97,7 @@ static int populate(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, ui
 	else
 		r = wdr_cgroup_limits_set(cg, l, waived, err);
 	if (r < 0)
-		unmake_dirs(cg, made);
+		unmake_dirs(cg, &made);
 	return r;
 }
 
@@ -116,15 +130,9 @@ int wdr_cgroup_new(struct wdr_cgroup_tree *t, const char *job, const struct wdr_
 
 void wdr_cgroup_freep(struct wdr_cgroup **cg)
 {
-	unsigned int i;
-
 	if (!*cg)
 		return;
-	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++) {
-		wdr_closep(&(*cg)->fd[i]);
-		wdr_closep(&(*cg)->tasks_fd[i]);
-	}
-	wdr_closep(&(*cg)->cpu_stat_fd);
+	close_dirs(*cg);
 	wdr_closep(&(*cg)->oom_fd);
 	wdr_closep(&(*cg)->oom_file_fd);
 	free(*cg);

@@ -61,9 +61,10 @@ static void note(struct wdr_cgroup_tree *t, int c, const struct wdr_cgroup_hier 
 }
 
 /* One write a controller, so that one that is refused does not cost the others. */
-static void enable_ctls(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h, int fd)
+static void enable_ctls(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h, int fd,
+			unsigned int want)
 {
-	unsigned int missing = ALL_CTLS & ~read_ctls(fd, "cgroup.subtree_control");
+	unsigned int missing = want & ~read_ctls(fd, "cgroup.subtree_control");
 	unsigned int offered = read_ctls(fd, "cgroup.controllers");
 	char text[32];
 	int c, r;
@@ -103,25 +104,37 @@ static int make_room(struct wdr_cgroup_hier *h)
 	return r < 0 ? r : *text ? -EBUSY : 0;
 }
 
+/* What v1 does not hold must be here, or is missing. */
+static unsigned int wanted_on_v2(const struct wdr_cgroup_tree *t)
+{
+	unsigned int i, want = ALL_CTLS;
+
+	for (i = 0; i < t->n; i++)
+		if (!t->hier[i].v2)
+			want &= ~t->hier[i].ctls;
+	return want;
+}
+
 static int prepare_v2(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
 {
-	unsigned int base;
+	unsigned int want = wanted_on_v2(t), base;
 	int c, r;
 
 	r = open_dir(h);
-	if (r < 0)
+	if (r < 0 || !want)
 		return r;
-	h->ctls = read_ctls(h->fd, "cgroup.subtree_control");
-	if (h->ctls == ALL_CTLS)
+	h->ctls = read_ctls(h->fd, "cgroup.subtree_control") & want;
+	if (h->ctls == want)
 		return 0;
-	base = read_ctls(h->base_fd, "cgroup.subtree_control");
-	r = base == ALL_CTLS ? 0 : make_room(h);
+	base = read_ctls(h->base_fd, "cgroup.subtree_control") & want;
+	r = base == want ? 0 : make_room(h);
 	for (c = 0; r < 0 && c < _WDR_CGROUP_CTL_MAX; c++)
-		note(t, c, h, "cgroup.procs", strerror(-r));
-	if (!r && base != ALL_CTLS)
-		enable_ctls(t, h, h->base_fd);
-	enable_ctls(t, h, h->fd);
-	h->ctls = read_ctls(h->fd, "cgroup.subtree_control");
+		if (want & (1U << c))
+			note(t, c, h, "cgroup.procs", strerror(-r));
+	if (!r && base != want)
+		enable_ctls(t, h, h->base_fd, want);
+	enable_ctls(t, h, h->fd, want);
+	h->ctls = read_ctls(h->fd, "cgroup.subtree_control") & want;
 	return 0;
 }
 
