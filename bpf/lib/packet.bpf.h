@@ -135,21 +135,24 @@ WDR_INLINE void read_inside(struct __sk_buff *skb, struct wdr_pkt *p, bool to_jo
 	}
 }
 
-/* Neighbour discovery that stays on the link: RFC 4861 wants the hop limit of 255. */
-WDR_INLINE __u8 sort_discovery(const struct wdr_pkt *p)
+/*
+ * Neighbour discovery that stays on the link: RFC 4861 wants a hop limit of 255, which nothing that
+ * was routed has; what a job sends must be for the link or for this machine, which won't route it.
+ */
+WDR_INLINE __u8 sort_discovery(const struct wdr_pkt *p, bool to_job)
 {
 	const __u8 *d = p->dst;
+	struct wdr_egress_addr to;
 
 	if (p->icmp_type == 130 || p->icmp_type == 131 || p->icmp_type == 132 ||
 	    p->icmp_type == 133 || p->icmp_type == 143)
 		return WDR_PKT_CHATTER;
 	if ((p->icmp_type != 135 && p->icmp_type != 136) || p->hops != 255)
 		return WDR_PKT_IP;
-	if (d[0] == 0xfe && (d[1] & 0xc0) == 0x80)
+	if (to_job || (d[0] == 0xfe && (d[1] & 0xc0) == 0x80) || (d[0] == 0xff && d[1] == 0x02))
 		return WDR_PKT_NEIGHBOUR;
-	if (d[0] == 0xff && d[1] == 0x02)
-		return WDR_PKT_NEIGHBOUR;
-	return WDR_PKT_IP;
+	__builtin_memcpy(to.addr, d, sizeof(to.addr));
+	return bpf_map_lookup_elem(&wdr_hosts, &to) ? WDR_PKT_NEIGHBOUR : WDR_PKT_IP;
 }
 
 /* The transport header at p->l4, with @room bytes of the packet from there on. */
@@ -184,7 +187,7 @@ WDR_INLINE void read_l4(struct __sk_buff *skb, struct wdr_pkt *p, __u32 room, bo
 	else
 		p->sport = id;
 	if (p->proto == PROTO_ICMP6)
-		p->kind = sort_discovery(p);
+		p->kind = sort_discovery(p, to_job);
 }
 
 /* Packets and bytes of a super-packet are those that will be on the wire. */

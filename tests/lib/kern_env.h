@@ -44,3 +44,15 @@ int kern_env_veth(const char *host_if, int *ret_ns);
 void kern_env_ip(const char *args);
 /* A descriptor of the pinned program @name. */
 int kern_env_program(const struct kern_env *e, const char *name);
+
+/*
+ * Add a third network namespace, "the world", behind the host: 198.51.100.10 and .66, 203.0.113.10,
+ * 10.77.0.10, 2001:db8:1::10, 2001:db8:2::10, 64:ff9b::c633:640a, 64:ff9b::cb00:710a,
+ * 2002:c633:640a::1 and 2002:cb00:710a::1 on eth0, with routes back. Returns its descriptor.
+ */
+int kern_env_world(void);
+/* A socket made in network namespace @ns. -errno. */
+int kern_env_socket(int ns, int family, int type, int proto);
+/* "ADDR" of either family and @port. */
+struct sockaddr_storage;
+unsigned int kern_env_addr(const char *text, uint16_t port, struct sockaddr_storage *ret);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Egress on the real network stack: a job behind a veth, the host that forwards, a server in the
+ * world. What is refused must be told at once and must not arrive; what is allowed must work.
+ */
+#include "wdr_test.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "kern_env.h"
+
+#define POLICY                                                                       \
+	"{\"mode\": \"egress\", \"rules\": ["                                        \
+	"{\"action\": \"deny\", \"to\": \"198.51.100.66\", \"name\": \"bad\"},"      \
+	"{\"action\": \"allow\", \"to\": \"198.51.100.0/24\", \"ports\": [\"80\"]}," \
+	"{\"action\": \"allow\", \"to\": \"2001:db8:1::/64\", \"ports\": [\"80\"]}," \
+	"{\"action\": \"allow\", \"to\": \"10.0.0.0/8\"}]}"
+
+#define AT_ONCE_MS 100
+
+static struct kern_env env;
+static struct wdr_kern *kern;
+static int job_ns, world_ns, job_cg;
+static unsigned int ifindex;
+
+/* How a socket came to be: inside of the job, or before it was one, so that only tc sees it. */
+enum {
+	BORN,
+	BROUGHT
+};
+
+static const struct row {
+	const char *name, *to;
+	uint16_t port;
+	int type, how;
+	int want;   /* errno of connect, or of the answer to a datagram; 0: it works */
+	int reason; /* of the denial */
+} rows[] = {
+	{ "tcp, allowed", "198.51.100.10", 80, SOCK_STREAM, BORN, 0, 0 },
+	{ "tcp, other port", "198.51.100.10", 81, SOCK_STREAM, BORN, EPERM, WDR_REASON_DEFAULT },
+	{ "tcp, denied by a rule", "198.51.100.66", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_RULE },
+	{ "tcp, elsewhere", "203.0.113.10", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_DEFAULT },
+	{ "tcp, the host", "10.9.0.1", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_PRIVATE },
+	{ "tcp6, allowed", "2001:db8:1::10", 80, SOCK_STREAM, BORN, 0, 0 },
+	{ "tcp6, elsewhere", "2001:db8:2::10", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_DEFAULT },
+	{ "tcp, mapped", "::ffff:198.51.100.10", 80, SOCK_STREAM, BORN, 0, 0 },
+	{ "tcp, mapped, elsewhere", "::ffff:203.0.113.10", 80, SOCK_STREAM, BORN, EPERM,
+	  WDR_REASON_DEFAULT },
+	{ "udp, allowed", "198.51.100.10", 80, SOCK_DGRAM, BORN, 0, 0 },
+	{ "udp, elsewhere", "203.0.113.10", 80, SOCK_DGRAM, BORN, EPERM, WDR_REASON_DEFAULT },
+	{ "udp6, allowed", "2001:db8:1::10", 80, SOCK_DGRAM, BORN, 0, 0 },
+	{ "brought tcp, allowed", "198.51.100.10", 80, SOCK_STREAM, BROUGHT, 0, 0 },
+	{ "brought tcp, elsewhere", "203.0.113.10", 80, SOCK_STREAM, BROUGHT, ECONNREFUSED,
+	  WDR_REASON_DEFAULT },
+	{ "brought tcp6, elsewhere", "2001:db8:2::10", 80, SOCK_STREAM, BROUGHT, ECONNREFUSED,
+	  WDR_REASON_DEFAULT },
+	{ "brought udp, elsewhere", "203.0.113.10", 80, SOCK_DGRAM, BROUGHT, EHOSTUNREACH,
+	  WDR_REASON_DEFAULT },
+	{ "brought udp6, elsewhere", "2001:db8:2::10", 80, SOCK_DGRAM, BROUGHT, EACCES,
+	  WDR_REASON_DEFAULT },
+	{ "brought tcp, the host", "10.9.0.1", 80, SOCK_STREAM, BROUGHT, ECONNREFUSED,
+	  WDR_REASON_PRIVATE },
+	{ "own loopback", "127.0.0.1", 80, SOCK_STREAM, BORN, ECONNREFUSED, 0 },
+	{ "own loopback, ipv6", "::1", 80, SOCK_STREAM, BORN, ECONNREFUSED, 0 },
+	{ "own address", "10.9.0.2", 80, SOCK_STREAM, BORN, ECONNREFUSED, 0 },
+	{ "the unspecified address", "0.0.0.0", 80, SOCK_STREAM, BORN, ECONNREFUSED, 0 },
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Everything that comes in from the job's side at the world's end. */
+static int counter_fd;
+
+static unsigned int count_arrivals(const struct sockaddr_storage *to)
+{
+	unsigned int n = 0;
+	uint8_t b[2048];
+	ssize_t len;
+
+	while ((len = recv(counter_fd, b, sizeof(b), MSG_DONTWAIT)) > 0) {
+		if (to->ss_family == AF_INET && len >= 20 && b[0] == 0x45 && b[12] == 10 &&
+		    !memcmp(b + 16, &((const struct sockaddr_in *)to)->sin_addr, 4))
+			n++;
+		if (to->ss_family == AF_INET6 && len >= 40 && b[0] >> 4 == 6 && b[8] == 0xfd &&
+		    !memcmp(b + 24, &((const struct sockaddr_in6 *)to)->sin6_addr, 16))
+			n++;
+	}
+	return n;
+}
+
+/* The errno that @fd ends with, 0 if it connected; -ETIMEDOUT. */
+static int finish_connect(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	socklen_t len = sizeof(int);
+	int e = 0;
+
+	if (poll(&p, 1, 2000) != 1)
+		return ETIMEDOUT;
+	assert_ok(getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len));
+	return e;
+}
+
+/* A datagram that is answered, or an error that comes back. */
+static int exchange(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char byte;
+
+	if (send(fd, "x", 1, 0) < 0)
+		return errno;
+	if (poll(&p, 1, 500) != 1)
+		return ETIMEDOUT;
+	return recv(fd, &byte, 1, 0) == 1 ? 0 : errno;
+}
+
+static void answer_datagrams(int udp)
+{
+	struct sockaddr_storage from;
+	struct iovec iov = { .iov_base = (char[16]){ 0 }, .iov_len = 16 };
+	char control[128];
+	struct msghdr msg = { .msg_name = &from,
+			      .msg_namelen = sizeof(from),
+			      .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(udp, &msg, 0);
+
+	if (n > 0) {
+		iov.iov_len = (size_t)n;
+		(void)sendmsg(udp, &msg, 0); /* from the address that it was sent to: IP_PKTINFO */
+	}
+}
+
+/* TCP and UDP servers at port 80 of the world, in a process of their own. */
+static pid_t serve(void)
+{
+	int one = 1, zero = 0, tcp, udp, fd;
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(80) };
+	struct pollfd p[2];
+	pid_t pid;
+
+	tcp = kern_env_socket(world_ns, AF_INET6, SOCK_STREAM, 0);
+	udp = kern_env_socket(world_ns, AF_INET6, SOCK_DGRAM, 0);
+	assert_ok(setsockopt(tcp, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)));
+	assert_ok(setsockopt(udp, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)));
+	assert_ok(setsockopt(udp, IPPROTO_IPV6, IPV6_RECVPKTINFO, &one, sizeof(one)));
+	assert_ok(bind(tcp, (struct sockaddr *)&any, sizeof(any)));
+	assert_ok(bind(udp, (struct sockaddr *)&any, sizeof(any)));
+	assert_ok(listen(tcp, 64));
+	pid = fork();
+	if (pid) {
+		(void)close(tcp);
+		(void)close(udp);
+		return pid;
+	}
+	p[0] = (struct pollfd){ .fd = tcp, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = udp, .events = POLLIN };
+	for (;;) {
+		if (poll(p, 2, -1) < 0)
+			_exit(0);
+		if (p[1].revents)
+			answer_datagrams(udp);
+		fd = p[0].revents ? accept(tcp, NULL, NULL) : -1;
+		if (fd >= 0)
+			(void)close(fd);
+	}
+}
+
+static int attempt(const struct row *row, const struct sockaddr_storage *to, socklen_t len)
+{
+	int fd = -1, r;
+
+	if (row->how == BROUGHT)
+		fd = kern_env_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
+	kern_env_enter(&env, job_cg);
+	if (row->how == BORN)
+		fd = kern_env_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
+	assert_true(fd >= 0);
+	r = connect(fd, (const struct sockaddr *)to, len) < 0 ? errno : 0;
+	if (row->type == SOCK_DGRAM && !r)
+		r = exchange(fd);
+	else if (r == EINPROGRESS)
+		r = finish_connect(fd);
+	(void)close(fd);
+	kern_env_enter(&env, -1);
+	return r;
+}
+
+struct found {
+	int reason;
+	uint64_t at;
+};
+
+static void find_last(void *arg, const struct wdr_deny_key *key, const struct wdr_deny_val *val)
+{
+	struct found *f = arg;
+
+	if (val->last_ns > f->at) {
+		f->at = val->last_ns;
+		f->reason = key->reason;
+	}
+}
+
+static void refuses_at_once_and_lets_the_allowed_through(void **state)
+{
+	static const struct wdr_egress_addr self4 = { { [10] = 0xff, 0xff, 10, 9, 0, 2 } };
+	static const struct wdr_egress_addr self6 = { { 0xfd, 9, [15] = 2 } };
+	static const struct wdr_egress_addr host[] = { { { [10] = 0xff, 0xff, 10, 9, 0, 1 } },
+						       { { 0xfd, 9, [15] = 1 } } };
+	struct wdr_compiled *c = kern_env_compile(POLICY);
+	struct wdr_kern_policy pol;
+	struct wdr_kern_ask ask = {
+		.cgroup_fd = job_cg, .netns = true, .policy = &pol, .on_denied = WDR_DENIED_REJECT
+	};
+	struct wdr_kern_slot *s = NULL;
+	struct wdr_err err = { 0 };
+	unsigned int i, bad = 0;
+
+	(void)state;
+	kern_env_policy(c, &pol);
+	assert_ok(wdr_kern_hosts(kern, host, 2, &err));
+	assert_ok(wdr_kern_slot_new(kern, &ask, &s, &err));
+	assert_ok(wdr_kern_slot_link(s, ifindex, &self4, &self6, &err));
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sockaddr_storage to;
+		socklen_t len = kern_env_addr(rows[i].to, rows[i].port, &to);
+		struct wdr_live before, after;
+		struct found found = { 0 };
+		int64_t start = now_ms();
+		unsigned int arrived;
+		int r;
+
+		(void)count_arrivals(&to);
+		wdr_kern_beat(kern);
+		wdr_kern_slot_live(s, &before);
+		r = attempt(&rows[i], &to, len);
+		start = now_ms() - start;
+		wdr_kern_slot_live(s, &after);
+		if (after.out_denied != before.out_denied)
+			assert_ok(wdr_kern_slot_denials(s, find_last, &found));
+		if (!strncmp(rows[i].to, "::ffff:", 7))
+			len = kern_env_addr(rows[i].to + 7, rows[i].port, &to);
+		arrived = count_arrivals(&to);
+		if (r == rows[i].want && found.reason == rows[i].reason &&
+		    (!rows[i].want || start < AT_ONCE_MS) && !arrived == !!rows[i].want)
+			continue;
+		bad++;
+		print_error("%s: %s after %d ms, reason %d, %u packets arrived; want %s, %d\n",
+			    rows[i].name, strerror(r), (int)start, found.reason, arrived,
+			    strerror(rows[i].want), rows[i].reason);
+	}
+	wdr_kern_slot_drop(&s);
+	wdr_compiled_freep(&c);
+	assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_at_once_and_lets_the_allowed_through),
+	};
+	int r = kern_env_start(&env);
+	pid_t server;
+
+	if (r)
+		return r;
+	ifindex = (unsigned int)kern_env_veth("wdr-h0", &job_ns);
+	world_ns = kern_env_world();
+	server = serve();
+	counter_fd = kern_env_socket(world_ns, AF_PACKET, SOCK_DGRAM, htons(0x0003));
+	job_cg = kern_env_cgroup(&env, "job");
+	r = wdr_kern_open(&env.at, &kern, NULL);
+	if (!r)
+		r = wdr_kern_join(kern, NULL);
+	r = r ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	wdr_kern_leave(kern);
+	wdr_kern_freep(&kern);
+	(void)kill(server, SIGKILL);
+	(void)waitpid(server, NULL, 0);
+	kern_env_stop(&env);
+	return r;
+}
