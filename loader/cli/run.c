@@ -16,6 +16,8 @@
 #include "native/native.h"
 #include "runsc.h"
 
+#define N_SIGNALS 9
+
 struct run {
 	struct wdr_run_args args;
 	struct wdr_policy *policy;
@@ -24,24 +26,23 @@ struct run {
 	uint64_t begun_ns;
 	int result_fd;
 	bool tty;
-	sd_event *event;
+	struct wdr_event *event;
+	struct wdr_source *signal_srcs[N_SIGNALS];
 	struct wdr_job *job;
 };
 
 static void free_run(struct run *r)
 {
+	for (size_t i = 0; i < N_SIGNALS; i++)
+		wdr_source_freep(&r->signal_srcs[i]);
 	wdr_job_freep(&r->job);
 	wdr_policy_freep(&r->policy);
 	wdr_closep(&r->result_fd);
-	wdr_event_putp(&r->event);
+	wdr_event_freep(&r->event);
 	wdr_run_args_done(&r->args);
 }
 
 #define run_ wdr_cleanup(free_run)
-
-/* Signals that end the job, and those that only its program understands. */
-static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
-static const int passed_signals[] = { SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT };
 
 static int read_policy(struct run *r, struct wdr_err *err)
 {
@@ -54,7 +55,7 @@ static int read_policy(struct run *r, struct wdr_err *err)
 		e = wdr_policy_finish(r->policy, err);
 	if (e == 0)
 		e = wdr_protection_parse(getenv("WARDER_DISABLE"), &r->disabled, err);
-	return e < 0 ? wdr_err_wrap(err, e, "policy") : 0;
+	return e < 0 && !err->code ? wdr_err_wrap(err, e, "policy") : e;
 }
 
 static int choose_backend(struct run *r, struct wdr_err *err)
@@ -80,21 +81,19 @@ static int open_result(struct run *r, struct wdr_err *err)
 	return 0;
 }
 
-static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+static void on_stop(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
 	(void)s;
 	wdr_job_stop(userdata, (int)si->ssi_signo);
-	return 0;
 }
 
-static int on_passed(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+static void on_passed(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
 	(void)s;
 	wdr_job_signal(userdata, (int)si->ssi_signo);
-	return 0;
 }
 
-static int on_winch(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+static void on_winch(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
 	unsigned short rows;
 	unsigned short cols;
@@ -103,8 +102,18 @@ static int on_winch(sd_event_source *s, const struct signalfd_siginfo *si, void 
 	(void)si;
 	wdr_tty_size(&rows, &cols);
 	wdr_job_resize(userdata, rows, cols);
-	return 0;
 }
+
+static const struct {
+	int signo;
+	wdr_signal_fn fn;
+} signals[] = {
+	{ SIGINT, on_stop },	{ SIGTERM, on_stop },	{ SIGHUP, on_stop },
+	{ SIGQUIT, on_passed }, { SIGUSR1, on_passed }, { SIGUSR2, on_passed },
+	{ SIGALRM, on_passed }, { SIGCONT, on_passed }, { SIGWINCH, on_winch },
+};
+
+_Static_assert(sizeof(signals) / sizeof(signals[0]) == N_SIGNALS, "a source each");
 
 /* Blocked from here on: what comes before the job is there waits in the signalfd. */
 static int block_signals(void)
@@ -112,13 +121,20 @@ static int block_signals(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++)
-		(void)sigaddset(&set, stop_signals[i]);
-	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
-		(void)sigaddset(&set, passed_signals[i]);
-	(void)sigaddset(&set, SIGWINCH);
+	for (size_t i = 0; i < N_SIGNALS; i++)
+		(void)sigaddset(&set, signals[i].signo);
 	(void)signal(SIGPIPE, SIG_IGN);
 	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+static int watch_signals(struct run *r)
+{
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < N_SIGNALS; i++)
+		e = wdr_event_add_signal(r->event, &r->signal_srcs[i], signals[i].signo,
+					 signals[i].fn, r->job);
+	return e;
 }
 
 /*
@@ -130,25 +146,14 @@ static void unblock_signals(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++) {
-		(void)signal(stop_signals[i], SIG_IGN);
-		(void)signal(stop_signals[i], SIG_DFL);
-		(void)sigaddset(&set, stop_signals[i]);
+	for (size_t i = 0; i < N_SIGNALS; i++) {
+		if (signals[i].fn != on_stop)
+			continue;
+		(void)signal(signals[i].signo, SIG_IGN);
+		(void)signal(signals[i].signo, SIG_DFL);
+		(void)sigaddset(&set, signals[i].signo);
 	}
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static int watch_signals(struct run *r)
-{
-	int e = 0;
-
-	for (size_t i = 0; e >= 0 && i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++)
-		e = sd_event_add_signal(r->event, NULL, stop_signals[i], on_stop, r->job);
-	for (size_t i = 0; e >= 0 && i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
-		e = sd_event_add_signal(r->event, NULL, passed_signals[i], on_passed, r->job);
-	if (e >= 0)
-		e = sd_event_add_signal(r->event, NULL, SIGWINCH, on_winch, r->job);
-	return e < 0 ? e : 0;
 }
 
 static void on_done(struct wdr_job *j, void *userdata)
@@ -156,7 +161,7 @@ static void on_done(struct wdr_job *j, void *userdata)
 	struct run *r = userdata;
 
 	(void)j;
-	(void)sd_event_exit(r->event, 0);
+	wdr_event_exit(r->event, 0);
 }
 
 /* /dev/null has nothing to relay: the job gets its own. */
@@ -202,7 +207,6 @@ static int start_job(struct run *r, int argc, char **argv, struct wdr_err *err)
 		r->args.pty == WDR_PTY_YES || (r->args.pty == WDR_PTY_AUTO && isatty(STDIN_FILENO));
 	o.tty = r->tty;
 	e = wdr_job_new(&o, &r->job, err);
-	/* The loop's library is loaded while the job's process builds its sandbox. */
 	if (e == 0)
 		e = wdr_event_new(&r->event, err);
 	if (e == 0)
@@ -286,7 +290,7 @@ static int fill_stdio(void)
 
 int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 {
-	run_ struct run r = { .result_fd = -1, .begun_ns = wdr_job_now_ns() };
+	run_ struct run r = { .result_fd = -1, .begun_ns = wdr_now_ns() };
 	struct wdr_err err = { 0 };
 	int e;
 
@@ -312,7 +316,7 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	if (e == 0)
 		e = start_job(&r, argc, argv, &err);
 	if (e == 0)
-		e = sd_event_loop(r.event);
+		e = wdr_event_loop(r.event);
 	wdr_tty_restore();
 	unblock_signals();
 	if (e < 0) {

@@ -12,18 +12,9 @@
 #include "base/wdr_log.h"
 #include "job/job_priv.h"
 
-#define NS_PER_S 1000000000ULL
 /* How long the job's last process may take to leave its cgroup after it was killed. */
 #define REMOVE_WAIT_MS 5000
 #define MAX_ID_TRIES   8
-
-uint64_t wdr_job_now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static int take_record(struct wdr_job *j, struct wdr_err *err)
 {
@@ -274,7 +265,6 @@ void wdr_job_freep(struct wdr_job **pj)
 	wdr_state_freep(&j->state);
 	wdr_result_done(&j->result);
 	wdr_job_free_words(j);
-	wdr_event_putp(&j->event);
 	wdr_freep(pj);
 }
 
@@ -352,9 +342,9 @@ int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret, struct wdr_e
 	return 0;
 }
 
-int wdr_job_attach(struct wdr_job *j, sd_event *event, struct wdr_err *err)
+int wdr_job_attach(struct wdr_job *j, struct wdr_event *event, struct wdr_err *err)
 {
-	j->event = sd_event_ref(event);
+	j->event = event;
 	return do_steps(j, N_STEPS, err);
 }
 

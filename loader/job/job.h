@@ -46,7 +46,7 @@ int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret,
  * Watch @j from @event and let its program run. on_done comes from @event, for a program that could
  * not be executed, too. On failure the job is over and only to be freed.
  */
-int wdr_job_attach(struct wdr_job *j, sd_event *event, struct wdr_err *err) wdr_must_check;
+int wdr_job_attach(struct wdr_job *j, struct wdr_event *event, struct wdr_err *err) wdr_must_check;
 
 /* Kills, waits and cleans up if it is not over. */
 void wdr_job_freep(struct wdr_job **j);
@@ -66,8 +66,5 @@ void wdr_job_resize(struct wdr_job *j, unsigned short rows, unsigned short cols)
 
 /* Remove what dead supervisors left. Returns how many jobs that was; errors are logged. */
 int wdr_job_sweep(void);
-
-/* CLOCK_MONOTONIC, for begun_ns. */
-uint64_t wdr_job_now_ns(void);
 
 #define wdr_job_ wdr_cleanup(wdr_job_freep)

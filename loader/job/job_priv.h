@@ -9,7 +9,7 @@
 
 struct wdr_job {
 	struct wdr_job_opts o;
-	sd_event *event;
+	struct wdr_event *event;
 	struct wdr_spec spec;
 	struct wdr_result result;
 	char **argv, **envp; /* copies: pid 1 wipes the caller's command line */
@@ -28,7 +28,8 @@ struct wdr_job {
 	int tty_fd;			 /* the pty's master, once it has come */
 	unsigned short rows, cols;
 
-	sd_event_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src, *done_src;
+	struct wdr_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src,
+		*done_src;
 	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
 	uint64_t oom_before; /* counter at the start */
 	bool decided;	     /* result.exit is final */

@@ -110,13 +110,13 @@ static void decide_by_status(struct wdr_job *j)
 		wdr_job_decide(j, WDR_EXIT_SIGNALED, 0, 0, NULL);
 }
 
-static int on_done_later(sd_event_source *s, void *userdata)
+static void on_done_later(struct wdr_source *s, void *userdata)
 {
 	struct wdr_job *j = userdata;
 
 	(void)s;
 	/* Reaped first: only then does the kernel add its children's times to ours. */
-	wdr_source_putp(&j->msg_src);
+	wdr_source_freep(&j->msg_src);
 	j->o.backend->freep(&j->b);
 	fill_usage(j);
 	decide_by_status(j);
@@ -124,7 +124,6 @@ static int on_done_later(sd_event_source *s, void *userdata)
 	fill_capture(&j->result.err, j->err);
 	wdr_job_undo(j);
 	j->o.on_done(j, j->o.userdata);
-	return 0;
 }
 
 void wdr_job_maybe_done(struct wdr_job *j)
@@ -136,7 +135,7 @@ void wdr_job_maybe_done(struct wdr_job *j)
 		return;
 	j->done = true;
 	/* Not from inside a pump's callback: the pumps go now. */
-	r = sd_event_add_defer(j->event, &j->done_src, on_done_later, j);
+	r = wdr_event_add_defer(j->event, &j->done_src, on_done_later, j);
 	if (r < 0)
-		(void)on_done_later(NULL, j);
+		on_done_later(NULL, j);
 }

@@ -25,8 +25,8 @@ enum way {
 
 struct wdr_pump {
 	struct wdr_pump_opts o;
-	sd_event_source *src, *dst; /* NULL: that file can't be polled and is always ready */
-	sd_event_source *again;	    /* for a source that can't be polled */
+	struct wdr_source *src, *dst; /* NULL: that file can't be polled and is always ready */
+	struct wdr_source *again;     /* for a source that can't be polled */
 	enum way way;
 	int capture_fd;
 	uint64_t bytes, kept;
@@ -56,9 +56,9 @@ int wdr_pump_private(int fd, int access_mode)
 void wdr_pump_stop(struct wdr_pump *p)
 {
 	p->ended = true;
-	wdr_source_putp(&p->src);
-	wdr_source_putp(&p->dst);
-	wdr_source_putp(&p->again);
+	wdr_source_freep(&p->src);
+	wdr_source_freep(&p->dst);
+	wdr_source_freep(&p->again);
 	wdr_closep(&p->o.src_fd);
 	wdr_closep(&p->o.dst_fd);
 	wdr_freep(&p->buf);
@@ -81,14 +81,23 @@ static void end(struct wdr_pump *p)
 	p->o.on_end(p, p->o.userdata);
 }
 
+/* A source that can't be switched on would be waited for in vain. */
+static void switch_source(struct wdr_pump *p, struct wdr_source *s, bool on)
+{
+	int r = wdr_source_enable(s, on);
+
+	if (r < 0) {
+		p->error = r;
+		end(p);
+	}
+}
+
 static void wait_for_src(struct wdr_pump *p)
 {
 	if (p->dst)
-		(void)sd_event_source_set_enabled(p->dst, SD_EVENT_OFF);
-	if (p->src)
-		(void)sd_event_source_set_enabled(p->src, SD_EVENT_ON);
-	else if (p->again)
-		(void)sd_event_source_set_enabled(p->again, SD_EVENT_ONESHOT);
+		switch_source(p, p->dst, false);
+	if (!p->ended)
+		switch_source(p, p->src ? p->src : p->again, true);
 }
 
 static void wait_for_dst(struct wdr_pump *p)
@@ -96,8 +105,9 @@ static void wait_for_dst(struct wdr_pump *p)
 	if (!p->dst)
 		return;
 	if (p->src)
-		(void)sd_event_source_set_enabled(p->src, SD_EVENT_OFF);
-	(void)sd_event_source_set_enabled(p->dst, SD_EVENT_ON);
+		switch_source(p, p->src, false);
+	if (!p->ended)
+		switch_source(p, p->dst, true);
 }
 
 static uint64_t room(const struct wdr_pump *p)
@@ -264,32 +274,30 @@ static void run(struct wdr_pump *p)
 		wait_for_src(p);
 }
 
-static int on_io(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+static void on_io(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
 {
 	(void)s;
 	(void)fd;
 	(void)revents;
 	run(userdata);
-	return 0;
 }
 
-static int on_again(sd_event_source *s, void *userdata)
+static void on_again(struct wdr_source *s, void *userdata)
 {
 	(void)s;
 	run(userdata);
-	return 0;
 }
 
 /* A file that epoll refuses (EPERM) is always ready: a regular file, /dev/null. */
-static int add_source(sd_event *event, int fd, uint32_t events, struct wdr_pump *p,
-		      sd_event_source **ret)
+static int add_source(struct wdr_event *event, int fd, uint32_t events, struct wdr_pump *p,
+		      struct wdr_source **ret)
 {
-	int r = fd < 0 ? -EPERM : sd_event_add_io(event, ret, fd, events, on_io, p);
+	int r = fd < 0 ? -EPERM : wdr_event_add_io(event, ret, fd, events, on_io, p);
 
 	return r == -EPERM ? 0 : r;
 }
 
-static int start(sd_event *event, struct wdr_pump *p)
+static int start(struct wdr_event *event, struct wdr_pump *p)
 {
 	struct stat st;
 	int r;
@@ -310,17 +318,14 @@ static int start(sd_event *event, struct wdr_pump *p)
 	r = add_source(event, p->o.src_fd, EPOLLIN, p, &p->src);
 	if (r >= 0)
 		r = add_source(event, p->o.dst_fd, EPOLLOUT, p, &p->dst);
-	if (r >= 0 && !p->src) {
-		r = sd_event_add_defer(event, &p->again, on_again, p);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(p->again, SD_EVENT_ONESHOT);
-	}
+	if (r == 0 && !p->src)
+		r = wdr_event_add_defer(event, &p->again, on_again, p);
 	if (r >= 0 && p->dst)
-		r = sd_event_source_set_enabled(p->dst, SD_EVENT_OFF);
+		r = wdr_source_enable(p->dst, false);
 	return r;
 }
 
-int wdr_pump_new(sd_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
+int wdr_pump_new(struct wdr_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
 		 struct wdr_err *err)
 {
 	wdr_close_ int src = o->src_fd;

@@ -32,7 +32,7 @@ struct wdr_pump_opts {
  * The two descriptors are taken over, also on failure. Neither is made non-blocking if it may be
  * shared with others: see wdr_pump_private().
  */
-int wdr_pump_new(sd_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
+int wdr_pump_new(struct wdr_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
 		 struct wdr_err *err) wdr_must_check;
 void wdr_pump_freep(struct wdr_pump **p);
 

@@ -12,7 +12,6 @@
 #include "base/wdr_log.h"
 #include "job/job_priv.h"
 
-#define NS_PER_US 1000ULL
 /* Two checks of 2 ms and the kill stay below 10 ms of CPU on each core past the budget. */
 #define CPU_CHECK_MIN_NS 2000000ULL
 #define CPU_CHECK_MAX_NS 1000000000ULL
@@ -20,19 +19,14 @@
 #define GRACE_NS	    500000000ULL
 #define END_OF_TRANSMISSION 4 /* Ctrl-D */
 
-static void set_timer(struct wdr_job *j, sd_event_source **s, uint64_t at_ns,
-		      sd_event_time_handler_t fn)
+static void set_timer(struct wdr_job *j, struct wdr_source **s, uint64_t at_ns, wdr_time_fn fn)
 {
-	int r;
+	int r = 0;
 
-	if (*s) {
-		r = sd_event_source_set_time(*s, at_ns / NS_PER_US);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(*s, SD_EVENT_ONESHOT);
-	} else {
-		r = sd_event_add_time(j->event, s, CLOCK_MONOTONIC, at_ns / NS_PER_US,
-				      WDR_EVENT_ACCURACY_US, fn, j);
-	}
+	if (*s)
+		wdr_source_set_time(*s, at_ns);
+	else
+		r = wdr_event_add_time(j->event, s, at_ns, fn, j);
 	/* A limit without its clock is no limit. */
 	if (r < 0) {
 		struct wdr_err err = { 0 };
@@ -43,18 +37,17 @@ static void set_timer(struct wdr_job *j, sd_event_source **s, uint64_t at_ns,
 	}
 }
 
-static int on_wall(sd_event_source *s, uint64_t usec, void *userdata)
+static void on_wall(struct wdr_source *s, uint64_t now_ns, void *userdata)
 {
 	struct wdr_job *j = userdata;
 
 	(void)s;
-	(void)usec;
+	(void)now_ns;
 	wdr_job_decide(j, WDR_EXIT_TIMEOUT, j->o.policy->limits.wall_ns, 0, NULL);
 	wdr_job_kill(j);
-	return 0;
 }
 
-static int on_cpu(sd_event_source *s, uint64_t usec, void *userdata)
+static void on_cpu(struct wdr_source *s, uint64_t now_ns, void *userdata)
 {
 	struct wdr_job *j = userdata;
 	uint64_t limit = j->o.policy->limits.cpu_ns;
@@ -63,11 +56,11 @@ static int on_cpu(sd_event_source *s, uint64_t usec, void *userdata)
 	uint64_t next;
 
 	(void)s;
-	(void)usec;
+	(void)now_ns;
 	if (wdr_cgroup_cpu_ns(j->cg, &used) < 0 || used >= limit) {
 		wdr_job_decide(j, WDR_EXIT_CPU_BUDGET, limit, used, NULL);
 		wdr_job_kill(j);
-		return 0;
+		return;
 	}
 	/* It can't be used up before all cores together have had the time for it. */
 	next = (limit - used) / (uint64_t)(cores > 0 ? cores : 1);
@@ -75,8 +68,7 @@ static int on_cpu(sd_event_source *s, uint64_t usec, void *userdata)
 		next = CPU_CHECK_MIN_NS;
 	if (next > CPU_CHECK_MAX_NS)
 		next = CPU_CHECK_MAX_NS;
-	set_timer(j, &j->cpu_src, wdr_job_now_ns() + next, on_cpu);
-	return 0;
+	set_timer(j, &j->cpu_src, wdr_now_ns() + next, on_cpu);
 }
 
 /* The counter decides, not the event: on v1 the eventfd also fires when the cgroup goes. */
@@ -91,7 +83,7 @@ static bool was_oom(struct wdr_job *j)
 	return true;
 }
 
-static int on_oom(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+static void on_oom(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
 {
 	struct wdr_job *j = userdata;
 
@@ -101,7 +93,6 @@ static int on_oom(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 	wdr_cgroup_oom_ack(j->cg);
 	if (was_oom(j))
 		wdr_job_kill(j);
-	return 0;
 }
 
 static void on_limit(struct wdr_pump *p, void *userdata)
@@ -182,12 +173,12 @@ static void on_running(struct wdr_job *j, int tty_fd)
 	const struct wdr_limits *l = &j->o.policy->limits;
 	struct wdr_err err = { 0 };
 
-	j->running_ns = wdr_job_now_ns();
+	j->running_ns = wdr_now_ns();
 	j->result.usage.start_ns = j->running_ns - j->o.begun_ns;
 	if (l->wall_ns != WDR_UNLIMITED)
 		set_timer(j, &j->wall_src, j->running_ns + l->wall_ns, on_wall);
 	if (l->cpu_ns != WDR_UNLIMITED && j->cg)
-		(void)on_cpu(NULL, 0, j);
+		on_cpu(NULL, 0, j);
 	if (tty_fd >= 0) {
 		j->tty_fd = tty_fd;
 		(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
@@ -215,7 +206,7 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 		j->have_status = true;
 		j->status = m->status;
 		if (j->running_ns)
-			j->result.usage.wall_ns = wdr_job_now_ns() - j->running_ns;
+			j->result.usage.wall_ns = wdr_now_ns() - j->running_ns;
 		wdr_job_kill(j);
 		break;
 	case WDR_BACKEND_NOTHING:
@@ -236,20 +227,19 @@ static void take_messages(struct wdr_job *j)
 			take_message(j, &m, &err);
 	} while (r == 0);
 	if (r != -EAGAIN)
-		wdr_source_putp(&j->msg_src);
+		wdr_source_freep(&j->msg_src);
 }
 
-static int on_message(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+static void on_message(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
 {
 	(void)s;
 	(void)fd;
 	(void)revents;
 	take_messages(userdata);
-	return 0;
 }
 
 /* Pid 1 is gone, and so is its pid namespace: what the pipes hold now is the last of it. */
-static int on_dead(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+static void on_dead(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
 {
 	struct wdr_job *j = userdata;
 
@@ -258,19 +248,18 @@ static int on_dead(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 	(void)revents;
 	take_messages(j);
 	j->dead = true;
-	wdr_source_putp(&j->pidfd_src);
-	wdr_source_putp(&j->wall_src);
-	wdr_source_putp(&j->cpu_src);
-	wdr_source_putp(&j->grace_src);
+	wdr_source_freep(&j->pidfd_src);
+	wdr_source_freep(&j->wall_src);
+	wdr_source_freep(&j->cpu_src);
+	wdr_source_freep(&j->grace_src);
 	if (j->running_ns && !j->result.usage.wall_ns)
-		j->result.usage.wall_ns = wdr_job_now_ns() - j->running_ns;
+		j->result.usage.wall_ns = wdr_now_ns() - j->running_ns;
 	wdr_pump_freep(&j->in);
 	if (j->out)
 		wdr_pump_drain(j->out);
 	if (j->err)
 		wdr_pump_drain(j->err);
 	wdr_job_maybe_done(j);
-	return 0;
 }
 
 int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
@@ -280,11 +269,11 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
 	int oom_fd = j->cg ? wdr_cgroup_oom_fd(j->cg, &events) : -EOPNOTSUPP;
 	int r;
 
-	r = sd_event_add_io(j->event, &j->msg_src, b->msg_fd(j->b), EPOLLIN, on_message, j);
+	r = wdr_event_add_io(j->event, &j->msg_src, b->msg_fd(j->b), EPOLLIN, on_message, j);
 	if (r >= 0)
-		r = sd_event_add_io(j->event, &j->pidfd_src, b->pidfd(j->b), EPOLLIN, on_dead, j);
+		r = wdr_event_add_io(j->event, &j->pidfd_src, b->pidfd(j->b), EPOLLIN, on_dead, j);
 	if (r >= 0 && oom_fd >= 0)
-		r = sd_event_add_io(j->event, &j->oom_src, oom_fd, events, on_oom, j);
+		r = wdr_event_add_io(j->event, &j->oom_src, oom_fd, events, on_oom, j);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "watch the job");
 	return 0;
@@ -292,11 +281,11 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
 
 void wdr_job_unwatch(struct wdr_job *j)
 {
-	sd_event_source **all[] = { &j->msg_src, &j->pidfd_src, &j->oom_src, &j->wall_src,
-				    &j->cpu_src, &j->grace_src, &j->done_src };
+	struct wdr_source **all[] = { &j->msg_src, &j->pidfd_src, &j->oom_src, &j->wall_src,
+				      &j->cpu_src, &j->grace_src, &j->done_src };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		wdr_source_putp(all[i]);
+		wdr_source_freep(all[i]);
 	wdr_pump_freep(&j->in);
 	wdr_pump_freep(&j->out);
 	wdr_pump_freep(&j->err);
@@ -308,12 +297,11 @@ void wdr_job_signal(struct wdr_job *j, int signo)
 		(void)j->o.backend->signal(j->b, signo);
 }
 
-static int on_grace(sd_event_source *s, uint64_t usec, void *userdata)
+static void on_grace(struct wdr_source *s, uint64_t now_ns, void *userdata)
 {
 	(void)s;
-	(void)usec;
+	(void)now_ns;
 	wdr_job_kill(userdata);
-	return 0;
 }
 
 void wdr_job_stop(struct wdr_job *j, int signo)
@@ -335,7 +323,7 @@ void wdr_job_stop(struct wdr_job *j, int signo)
 		return;
 	}
 	wdr_job_signal(j, signo);
-	set_timer(j, &j->grace_src, wdr_job_now_ns() + GRACE_NS, on_grace);
+	set_timer(j, &j->grace_src, wdr_now_ns() + GRACE_NS, on_grace);
 }
 
 void wdr_job_resize(struct wdr_job *j, unsigned short rows, unsigned short cols)

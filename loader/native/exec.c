@@ -229,6 +229,7 @@ int wdr_native_exec(struct wdr_backend_job *b, const int stdio[3], int *ret_exit
 	r = execute(b->spec);
 	*ret_exit = r == -ENOENT || r == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	if (r == -ENOENT || r == -ENOTDIR)
-		return wdr_err_set(err, r, "%s: not found", b->spec->argv[0]);
+		return wdr_err_set(err, r, "%s: not found",
+				   *b->spec->argv[0] ? b->spec->argv[0] : "\"\"");
 	return wdr_err_set(err, r, "%s: %s", b->spec->argv[0], strerror(-r));
 }
