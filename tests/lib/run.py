@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = TOP / "build/results"
-LOCK = "/run/lock/warder-tests.lock"  # two checkouts must not share the kernel at the same time
+# Two checkouts must not share the kernel at the same time.
+LOCK = os.environ.get("WDR_TEST_LOCK", "/run/lock/warder-tests.lock")
 SHOW_LINES = 200  # of a failing test's output
 GRACE_S = 1.0  # for what a test started and is ending anyway
 
@@ -45,6 +46,9 @@ SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
 }
+
+
+IN_FLIGHT = []  # a dict of running tests for each tier
 
 
 @dataclass
@@ -132,12 +136,23 @@ def stat_of(pid):
         return None
 
 
+def reap(pid, stat):
+    """An orphan that came to us and has ended; a test's own process is its Popen's to wait for."""
+    own = {t.proc.pid for running in IN_FLIGHT for t in running.values()}
+    if stat[1] == os.getpid() and pid not in own:
+        with contextlib.suppress(OSError):
+            os.waitpid(pid, os.WNOHANG)
+
+
 def left_behind(test, alone):
     """Processes that the ended test still has: by session, by mark, or adopted by us meanwhile."""
     mark, found = f"WDR_TEST_PID={test.proc.pid}\0".encode(), []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         stat = stat_of(pid)
-        if not stat or stat[0] in "ZX" or int(pid) == os.getpid():
+        if not stat or int(pid) == os.getpid():
+            continue
+        if stat[0] in "ZX":
+            reap(int(pid), stat)
             continue
         with contextlib.suppress(OSError):
             if stat[2] == test.proc.pid or (alone and stat[1] == os.getpid()) or \
@@ -218,9 +233,6 @@ def report(test, text, seconds, results_file):
     results_file.flush()
 
 
-IN_FLIGHT = []  # what runs now, for a runner that is told to stop
-
-
 def stop(signo, _frame):
     for test in (t for running in IN_FLIGHT for t in running.values()):
         with contextlib.suppress(OSError):
@@ -269,6 +281,14 @@ def run_tier(tier, tests, jobs, wrap):
                 finish(test, fd not in ready, not running, results_file)
 
 
+def wait_for_lock(lock):
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"  another checkout's tests hold {LOCK}: waiting", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
 def total():
     n = {"pass": 0, "fail": 0, "skip": 0}
     for path in sorted(RESULTS.glob("*.jsonl")):
@@ -306,12 +326,12 @@ def main():
     for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signo, stop)
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
-    with contextlib.ExitStack() as stack:
-        for tier, tests in tiers.items():
-            if TIERS[tier].root and tests and not os.geteuid():
-                lock = stack.enter_context(open(LOCK, "w"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            run_tier(tier, tests, jobs, wrap)
+    lock = None
+    for tier, tests in tiers.items():
+        if TIERS[tier].root and tests and not os.geteuid() and not lock:
+            lock = open(LOCK, "w")
+            wait_for_lock(lock)
+        run_tier(tier, tests, jobs, wrap)
     done = [t for tests in tiers.values() for t in tests]
     n = {s: sum(t.count(s) for t in done) for s in ("pass", "fail", "skip")}
     print(f"  {n['pass']} ok, {n['fail']} not ok, {n['skip']} skipped, in {len(done)} files")

@@ -28,7 +28,7 @@ counts() {
 
 begin
 TREE=$TMPDIR/tree
-export TREE
+export TREE WDR_TEST_LOCK="$TREE/lock"
 mkdir -p "$TREE/tests/lib"
 cp "$TOP"/tests/lib/run.py "$TOP"/tests/lib/tap.sh "$TREE/tests/lib/"
 
@@ -90,6 +90,9 @@ gone"
 rm -rf "$TREE/build"
 run runner integration "$TREE/tests/nonexistent"
 is "a test that is not there fails" "$RC" 1
+script t 'exit 0'
+run timeout 20 "$TREE/tests/lib/run.py" --tier bpf "$TREE/tests/t" --tier e2e "$TREE/tests/t"
+is "tiers that share one lock run one after the other" "$RC" 0
 run runner unit
 run "$TREE/tests/lib/run.py" --total
 is "no test at all is no success" "$RC" 1
