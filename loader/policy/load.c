@@ -132,24 +132,37 @@ static int add_lists(struct wdr_policy *p, const char *base, struct wdr_err *err
 	return 0;
 }
 
-/* Relative paths start from @base: in a mount beside its source, in the root within it. */
-static int set_base(struct wdr_policy *p, const char *base)
+static int fail_base(const char *file, const char *at, int r, struct wdr_err *err)
 {
-	char *root = NULL;
+	if (r != -ENOMEM && err)
+		wdr_place(err->where, sizeof(err->where), file, at);
+	return r;
+}
+
+/* Relative paths start from @base: in a mount beside its source, in the root within it. */
+static int set_base(struct wdr_policy *p, const char *file, const char *base, struct wdr_err *err)
+{
 	int r;
 
 	for (size_t i = 0; i < p->fs.n_mounts; i++) {
+		wdr_free_ char *whole = NULL;
+
+		r = wdr_policy_join(base, p->fs.mounts[i].source, &whole, err);
+		if (r < 0)
+			return fail_base(file, "/filesystem/mounts", r, err);
 		r = wdr_policy_set_string(&p->fs.mounts[i].base, base);
 		if (r < 0)
 			return r;
 	}
-	if (!p->fs.root || *p->fs.root == '/')
+	if (!p->fs.root)
 		return 0;
-	if (asprintf(&root, "%s/%s", strcmp(base, "/") ? base : "", p->fs.root) < 0)
-		return -ENOMEM;
-	free(p->fs.root);
-	p->fs.root = root;
-	return 0;
+	r = wdr_policy_join(base, p->fs.root, &p->fs.root, err);
+	return r < 0 ? fail_base(file, "/filesystem/root", r, err) : 0;
+}
+
+static bool names_others(const struct wdr_policy *p)
+{
+	return p->fs.n_mounts || p->fs.root || p->net.n_rules;
 }
 
 int wdr_policy_load(const char *file, struct wdr_policy **ret, struct wdr_err *err)
@@ -166,15 +179,15 @@ int wdr_policy_load(const char *file, struct wdr_policy **ret, struct wdr_err *e
 	r = wdr_policy_parse(file, text, n, &p, err);
 	if (r < 0)
 		return r;
-	r = find_base(file, pipe, &base, err);
-	if (r < 0)
-		return r;
-	r = set_base(p, base);
-	if (r < 0)
-		return r;
-	r = add_lists(p, base, err);
-	if (r < 0)
-		return r;
+	if (names_others(p)) {
+		r = find_base(file, pipe, &base, err);
+		if (r == 0)
+			r = set_base(p, file, base, err);
+		if (r == 0)
+			r = add_lists(p, base, err);
+		if (r < 0)
+			return r;
+	}
 	*ret = WDR_TAKE_PTR(p);
 	return 0;
 }

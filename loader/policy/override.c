@@ -214,6 +214,7 @@ static int put_mount(struct wdr_policy *p, struct wdr_mount *m, struct wdr_err *
 static int add_mount(struct wdr_policy *p, const char *value, struct wdr_err *err)
 {
 	wdr_free_ char *copy = strdup(value);
+	wdr_free_ char *whole = NULL;
 	struct wdr_mount m = { .source = NULL };
 	int r;
 
@@ -223,6 +224,8 @@ static int add_mount(struct wdr_policy *p, const char *value, struct wdr_err *er
 	if (r == 0)
 		r = get_base(&m.base, err);
 	if (r == 0)
+		r = wdr_policy_join(m.base, m.source, &whole, err);
+	if (r == 0)
 		r = put_mount(p, &m, err);
 	wdr_mount_done(&m);
 	return r;
@@ -231,7 +234,6 @@ static int add_mount(struct wdr_policy *p, const char *value, struct wdr_err *er
 static int set_root(struct wdr_policy *p, const char *value, struct wdr_err *err)
 {
 	wdr_free_ char *base = NULL;
-	char *root = NULL;
 	int r;
 
 	if (!strcmp(value, "host")) {
@@ -239,18 +241,9 @@ static int set_root(struct wdr_policy *p, const char *value, struct wdr_err *err
 		return 0;
 	}
 	r = wdr_policy_check_source(value, err);
-	if (r < 0)
-		return r;
-	if (*value == '/')
-		return wdr_policy_set_string(&p->fs.root, value);
-	r = get_base(&base, err);
-	if (r < 0)
-		return r;
-	if (asprintf(&root, "%s/%s", strcmp(base, "/") ? base : "", value) < 0)
-		return -ENOMEM;
-	free(p->fs.root);
-	p->fs.root = root;
-	return 0;
+	if (r == 0)
+		r = get_base(&base, err);
+	return r < 0 ? r : wdr_policy_join(base, value, &p->fs.root, err);
 }
 
 static int set_workdir(struct wdr_policy *p, const char *value, struct wdr_err *err)

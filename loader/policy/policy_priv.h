@@ -53,6 +53,11 @@ int wdr_policy_check_path(const char *s, struct wdr_err *err);
 int wdr_policy_check_target(const char *s, struct wdr_err *err);
 /* A path of the host, relative or not. */
 int wdr_policy_check_source(const char *s, struct wdr_err *err);
+/*
+ * @path, from the folder @base on unless it is absolute, as a path that a policy may have: what
+ * is shown must be good to read again. *ret, the caller's, is replaced.
+ */
+int wdr_policy_join(const char *base, const char *path, char **ret, struct wdr_err *err);
 int wdr_policy_check_call(const char *s, struct wdr_err *err);
 /* UTF-8 of at most @max characters without control characters where @plain. */
 int wdr_policy_check_text(const char *s, size_t max, bool plain, struct wdr_err *err);

@@ -119,13 +119,13 @@ static json_t *limits(const struct wdr_limits *l)
 
 static json_t *mount_source(const struct wdr_mount *m)
 {
-	const char *s = m->source;
+	wdr_free_ char *whole = NULL;
 
-	if (*s == '/' || !m->base)
-		return json_string(s);
-	while (!strncmp(s, "./", 2))
-		s += 2;
-	return json_sprintf("%s/%s", strcmp(m->base, "/") ? m->base : "", s);
+	if (!m->base)
+		return json_string(m->source);
+	if (wdr_policy_join(m->base, m->source, &whole, NULL) < 0)
+		return NULL;
+	return json_string(whole);
 }
 
 static json_t *mounts(const struct wdr_policy *p)

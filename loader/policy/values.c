@@ -209,3 +209,21 @@ int wdr_policy_check_source(const char *s, struct wdr_err *err)
 		return wdr_err_set(err, -EINVAL, "empty: want a path");
 	return wdr_policy_check_text(s, WDR_SOURCE_TEXT_MAX, true, err);
 }
+
+int wdr_policy_join(const char *base, const char *path, char **ret, struct wdr_err *err)
+{
+	wdr_free_ char *whole = NULL;
+	int r;
+
+	while (!strncmp(path, "./", 2) && path[2])
+		path += 2;
+	if (asprintf(&whole, "%s%s%s", *path == '/' || !strcmp(base, "/") ? "" : base,
+		     *path == '/' ? "" : "/", path) < 0)
+		return -ENOMEM;
+	r = wdr_policy_check_source(whole, err);
+	if (r < 0)
+		return r;
+	free(*ret);
+	*ret = WDR_TAKE_PTR(whole);
+	return 0;
+}

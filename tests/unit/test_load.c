@@ -195,8 +195,29 @@ static void what_a_policy_names_is_beside_it(void **state)
 	assert_int_equal(p->net.rules[0].n_to, 1);
 	assert_string_equal(p->fs.mounts[0].source, "data");
 	assert_string_equal(p->fs.mounts[0].base, real);
-	(void)snprintf(root, sizeof(root), "%s/./r", real);
+	(void)snprintf(root, sizeof(root), "%s/r", real);
 	assert_string_equal(p->fs.root, root);
+}
+
+/* A source that can't be shown from the root on can't be used: the folder's name is at fault. */
+static void folders_of_other_bytes_are_refused(void **state)
+{
+	static const char text[] = "{\"version\":1,\"filesystem\":{\"mounts\":["
+				   "{\"source\":\"%s\",\"target\":\"/d\"}]}}";
+	wdr_policy_ struct wdr_policy *p = NULL;
+	struct wdr_err err = { 0 };
+	char buf[128];
+
+	(void)state;
+	assert_ok(mkdir(in_dir("\377"), 0700));
+	(void)snprintf(buf, sizeof(buf), text, "data");
+	write_text("\377/p.json", buf);
+	assert_int_equal(load(in_dir("\377/p.json"), &p, &err), -EINVAL);
+	assert_non_null(strstr(err.where, "/p.json:/filesystem/mounts"));
+	assert_non_null(strstr(err.msg, "not UTF-8"));
+	(void)snprintf(buf, sizeof(buf), text, "/data");
+	write_text("\377/p.json", buf);
+	assert_ok(load(in_dir("\377/p.json"), &p, NULL));
 }
 
 static void the_name_is_the_files(void **state)
@@ -273,6 +294,7 @@ int main(void)
 		cmocka_unit_test(hostile_files_are_refused_at_once),
 		cmocka_unit_test(long_files_are_read_in_time),
 		cmocka_unit_test(what_a_policy_names_is_beside_it),
+		cmocka_unit_test(folders_of_other_bytes_are_refused),
 		cmocka_unit_test(the_name_is_the_files),
 		cmocka_unit_test(a_pipe_is_read_to_its_end),
 		cmocka_unit_test(names_are_found_in_the_tree_of_the_binary),
