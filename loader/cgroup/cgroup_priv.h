@@ -76,9 +76,12 @@ struct wdr_cgroup {
 	uint64_t missing; /* WDR_PROT_BIT()s of waived limits that could not be set */
 };
 
+/* Open WDR_CGROUP_DIR in @h's base, or make it. -EACCES, -EROFS if nothing can be made in it. */
+int wdr_cgroup_open_dir(struct wdr_cgroup_hier *h) wdr_must_check;
 /*
- * Find where in mount @m jobs may be made, and open it as @h->base_fd: the top, else this process'
- * own cgroup; under systemd, @systemd, what it has delegated to us, if need be a new scope.
+ * Find where in mount @m jobs may be made, and open it as @h->base_fd, and WDR_CGROUP_DIR in it: the
+ * top, else this process' own cgroup; under systemd, @systemd, what it has delegated to us, if need
+ * be a new scope.
  */
 int wdr_cgroup_place(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m, bool systemd,
 		     struct wdr_err *err) wdr_must_check;
@@ -96,8 +99,8 @@ int wdr_cgroup_vacate(const struct wdr_cgroup_hier *h) wdr_must_check;
  */
 int wdr_cgroup_scope_enter(struct wdr_err *err) wdr_must_check;
 
-/* Open or make WDR_CGROUP_DIR in every hierarchy, with its controllers. */
-int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err) wdr_must_check;
+/* Make the folders WDR_CGROUP_DIR again that another Warder has trimmed. */
+int wdr_cgroup_tree_remake(struct wdr_cgroup_tree *t, struct wdr_err *err) wdr_must_check;
 /* Index of the hierarchy that holds @c, or -ENOENT. */
 int wdr_cgroup_tree_find(const struct wdr_cgroup_tree *t, enum wdr_cgroup_ctl c);
 

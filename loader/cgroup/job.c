@@ -86,7 +86,7 @@ static int populate(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, ui
 	if (r == -ENOENT) {
 		/* Another Warder trimmed the folders when its last job had gone. */
 		unmake_dirs(cg, &made);
-		r = wdr_cgroup_tree_prepare(cg->tree_ref, err);
+		r = wdr_cgroup_tree_remake(cg->tree_ref, err);
 		if (r < 0)
 			return r;
 		r = make_dirs(cg, &made);

@@ -111,22 +111,58 @@ static int place_by_systemd(struct wdr_cgroup_hier *h, const struct wdr_cgroup_m
 	return 0;
 }
 
+int wdr_cgroup_open_dir(struct wdr_cgroup_hier *h)
+{
+	wdr_close_ int fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(h->base_fd, WDR_CGROUP_DIR, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
+	}
+	if (fd < 0)
+		return -errno;
+	/* Another's folder may be there where we can't make any. */
+	if (faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+		return -errno;
+	wdr_closep(&h->fd);
+	h->fd = WDR_TAKE_FD(fd);
+	return 0;
+}
+
+static int place_at_top(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m)
+{
+	int r;
+
+	r = use_base(h, m->path);
+	if (r < 0)
+		return r;
+	r = wdr_cgroup_open_dir(h);
+	if (r != -EACCES && r != -EPERM && r != -EROFS)
+		return r;
+	if (!use_own(h, m) && !wdr_cgroup_open_dir(h))
+		return 0;
+	/* Our own is no better: tell of the top. */
+	(void)!use_base(h, m->path);
+	return r;
+}
+
 int wdr_cgroup_place(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m, bool systemd,
 		     struct wdr_err *err)
 {
 	int r;
 
-	if (systemd)
-		return place_by_systemd(h, m, err);
-	r = use_base(h, m->path);
+	if (systemd) {
+		r = place_by_systemd(h, m, err);
+		if (r < 0)
+			return r;
+		r = wdr_cgroup_open_dir(h);
+	} else {
+		r = place_at_top(h, m);
+	}
 	if (r < 0)
-		return wdr_err_set(err, r, "open %s: %s", m->path, strerror(-r));
-	if (!faccessat(h->base_fd, ".", W_OK, AT_EACCESS))
-		return 0;
-	/* If our own is no better, the top stays, and mkdir says what is wrong with it. */
-	if (use_own(h, m) < 0 || faccessat(h->base_fd, ".", W_OK, AT_EACCESS) < 0)
-		r = use_base(h, m->path);
-	return r;
+		return wdr_err_set(err, r, "make %s/%s: %s", h->path, WDR_CGROUP_DIR, strerror(-r));
+	return 0;
 }
 
 /* Whether @h's base is the top of a cgroup namespace that is not the machine's own. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define ALL_CTLS  ((1U << _WDR_CGROUP_CTL_MAX) - 1)
@@ -32,24 +31,6 @@ static unsigned int read_ctls(int fd, const char *file)
 	if (wdr_cgroup_read(fd, file, text, sizeof(text)) < 0)
 		return 0;
 	return wdr_cgroup_ctl_bits(text, " ");
-}
-
-/* Make WDR_CGROUP_DIR in @h's base and open it. */
-static int open_dir(struct wdr_cgroup_hier *h)
-{
-	wdr_close_ int fd = -1;
-
-	if (mkdirat(h->base_fd, WDR_CGROUP_DIR, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	/* Another's folder may be there where we can't make any. */
-	if (faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
-		return -errno;
-	wdr_closep(&h->fd);
-	h->fd = WDR_TAKE_FD(fd);
-	return 0;
 }
 
 static void note(struct wdr_cgroup_tree *t, int c, const struct wdr_cgroup_hier *h,
@@ -115,17 +96,16 @@ static unsigned int wanted_on_v2(const struct wdr_cgroup_tree *t)
 	return want;
 }
 
-static int prepare_v2(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
+static void enable_v2(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
 {
 	unsigned int want = wanted_on_v2(t), base;
 	int c, r;
 
-	r = open_dir(h);
-	if (r < 0 || !want)
-		return r;
+	if (!want)
+		return;
 	h->ctls = read_ctls(h->fd, "cgroup.subtree_control") & want;
 	if (h->ctls == want)
-		return 0;
+		return;
 	base = read_ctls(h->base_fd, "cgroup.subtree_control") & want;
 	r = base == want ? 0 : make_room(h);
 	for (c = 0; r < 0 && c < _WDR_CGROUP_CTL_MAX; c++)
@@ -135,7 +115,6 @@ static int prepare_v2(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
 		enable_ctls(t, h, h->base_fd, want);
 	enable_ctls(t, h, h->fd, want);
 	h->ctls = read_ctls(h->fd, "cgroup.subtree_control") & want;
-	return 0;
 }
 
 /* A v1 hierarchy that can't be used costs its controllers, no more: a limit that wants them fails. */
@@ -149,18 +128,7 @@ static void lose_v1(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h, const 
 	h->ctls = 0;
 }
 
-static void prepare_v1(struct wdr_cgroup_tree *t, struct wdr_cgroup_hier *h)
-{
-	int r;
-
-	if (!h->ctls)
-		return;
-	r = open_dir(h);
-	if (r < 0)
-		lose_v1(t, h, WDR_CGROUP_DIR, r);
-}
-
-int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err)
+int wdr_cgroup_tree_remake(struct wdr_cgroup_tree *t, struct wdr_err *err)
 {
 	struct wdr_cgroup_hier *h;
 	unsigned int i;
@@ -168,15 +136,14 @@ int wdr_cgroup_tree_prepare(struct wdr_cgroup_tree *t, struct wdr_err *err)
 
 	for (i = 0; i < t->n; i++) {
 		h = &t->hier[i];
-		if (!h->v2) {
-			prepare_v1(t, h);
+		if (!h->v2 && !h->ctls)
 			continue;
-		}
-		r = prepare_v2(t, h);
+		r = wdr_cgroup_open_dir(h);
 		if (r < 0)
 			return wdr_err_set(err, r, "make %s/%s: %s", h->path, WDR_CGROUP_DIR,
 					   strerror(-r));
 	}
+	enable_v2(t, &t->hier[0]);
 	return 0;
 }
 
@@ -206,7 +173,7 @@ static int place_all(struct wdr_cgroup_tree *t, const struct wdr_cgroup_mounts *
 			if (r < 0 && h->v2)
 				return r;
 			if (r < 0)
-				lose_v1(t, h, "", r);
+				lose_v1(t, h, WDR_CGROUP_DIR, r);
 		}
 	}
 	if (t->n == 1)
@@ -252,9 +219,7 @@ int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct w
 	r = place_all(t, ms, systemd, err);
 	if (r < 0)
 		return r;
-	r = wdr_cgroup_tree_prepare(t, err);
-	if (r < 0)
-		return r;
+	enable_v2(t, &t->hier[0]);
 	if (systemd) {
 		t->slice_fd = openat(t->hier[0].base_fd, "..", DIR_FLAGS);
 		if (t->slice_fd < 0)
