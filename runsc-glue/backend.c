@@ -176,6 +176,10 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 	if (e < 0)
 		return e;
 	b->runsc = *r;
+	if (!(r->features & WDR_RUNSC_OCI_SECCOMP) && !(s->waived & WDR_PROT_BIT(WDR_PROT_SECCOMP)))
+		return wdr_err_set(err, -EOPNOTSUPP,
+				   "%s has no --oci-seccomp: the policy's profile can't be applied",
+				   r->path);
 	e = wdr_bundle_check_calls(s->policy, err);
 	if (e == 0)
 		e = open_trees(b, err);
@@ -235,6 +239,15 @@ static int runsc_kill(struct wdr_backend_job *b)
 	return syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
 }
 
+static void take_err(const struct wdr_keep_msg *m, struct wdr_err *err)
+{
+	if (!err)
+		return;
+	*err = m->err;
+	err->where[sizeof(err->where) - 1] = '\0';
+	err->msg[sizeof(err->msg) - 1] = '\0';
+}
+
 static int take_message(const struct wdr_keep_msg *m, struct wdr_backend_msg *ret,
 			struct wdr_err *err)
 {
@@ -245,11 +258,11 @@ static int take_message(const struct wdr_keep_msg *m, struct wdr_backend_msg *re
 	case WDR_KEEP_FAILED:
 		ret->event = WDR_BACKEND_FAILED;
 		ret->exit_code = m->value;
-		if (err) {
-			*err = m->err;
-			err->where[sizeof(err->where) - 1] = '\0';
-			err->msg[sizeof(err->msg) - 1] = '\0';
-		}
+		take_err(m, err);
+		return 0;
+	case WDR_KEEP_LOST:
+		ret->event = WDR_BACKEND_LOST;
+		take_err(m, err);
 		return 0;
 	case WDR_KEEP_EXITED:
 		ret->event = WDR_BACKEND_EXITED;

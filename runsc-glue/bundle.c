@@ -313,6 +313,7 @@ int wdr_bundle_flags(const struct wdr_spec *s, const struct wdr_runsc *r, bool t
 		"--root=" WDR_BOX_STATE,
 		"--log=" WDR_BOX_LOG,
 		"--log-format=json",
+		"--panic-log=" WDR_BOX_PANIC,
 		/* The job is born in its cgroup already. */
 		"--ignore-cgroups",
 		net[p->net.mode],

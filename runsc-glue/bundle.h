@@ -23,7 +23,7 @@
 #define WDR_BOX_STATE	WDR_BOX "/state" /* runsc's --root */
 #define WDR_BOX_RW	WDR_BOX "/rw"	 /* a second tmpfs, as large as the policy's disk limit */
 #define WDR_BOX_LOG	WDR_BOX "/log"
-#define WDR_BOX_PID	WDR_BOX "/pid"
+#define WDR_BOX_PANIC	WDR_BOX "/panic" /* what the sentry says when it crashes */
 #define WDR_BOX_CONSOLE WDR_BOX "/console"
 #define WDR_BOX_SINK	WDR_BOX "/sink"	     /* socket of the seccheck reader */
 #define WDR_BOX_TRACE	WDR_BOX "/init.json" /* what the reader asks for */

@@ -21,6 +21,7 @@
 #include "base/wdr_msg.h"
 #include "command.h"
 #include "sandbox_priv.h"
+#include "state.h"
 
 #define EXIT_NOT_STARTED 125
 #define NS_PER_S	 1000000000ULL
@@ -36,7 +37,8 @@ struct keeper {
 	int stdio[3];
 	int console; /* listening, for the pty's master */
 	int tty;
-	pid_t sentry;
+	pid_t sentry, gofer;
+	int gofer_status; /* 0: it runs, or ended well */
 };
 
 static void send_msg(struct keeper *k, uint32_t type, int32_t value, const struct wdr_err *err)
@@ -176,20 +178,26 @@ static int take_tty(struct keeper *k, struct wdr_err *err)
 	return k->tty < 0 ? wdr_err_set(err, -EPROTO, "runsc sent no terminal") : 0;
 }
 
-static int read_sentry_pid(struct keeper *k, struct wdr_err *err)
+/* Who is who of the two children that runsc left us. */
+static int read_state(struct keeper *k, struct wdr_err *err)
 {
+	const char *id = k->b->spec->id;
 	wdr_free_ char *text = NULL;
-	int r = wdr_read_file(AT_FDCWD, WDR_BOX_PID, 32, &text, NULL);
-	char *end;
-	long pid;
+	struct wdr_runsc_state s;
+	char path[128];
+	size_t n = 0;
+	int r;
 
+	(void)snprintf(path, sizeof(path), WDR_BOX_STATE "/%s_sandbox:%s.state", id, id);
+	r = wdr_read_file(AT_FDCWD, path, WDR_RUNSC_STATE_MAX, &text, &n);
+	if (r == 0)
+		r = wdr_runsc_state_parse(text, n, &s);
 	if (r < 0)
-		return wdr_err_wrap(err, r, "read runsc's pid file");
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || end == text || pid <= 1 || pid > INT32_MAX)
-		return wdr_err_set(err, -EPROTO, "no pid in runsc's pid file");
-	k->sentry = (pid_t)pid;
+		return wdr_err_wrap(err, r, "read runsc's state");
+	if (s.sentry_pid <= 1)
+		return wdr_err_set(err, -EPROTO, "no sandbox in runsc's state");
+	k->sentry = s.sentry_pid;
+	k->gofer = s.gofer_pid;
 	return 0;
 }
 
@@ -200,7 +208,6 @@ static int make_command(struct keeper *k, struct wdr_args *a)
 		"run",
 		"--detach",
 		"--bundle=" WDR_BOX_BUNDLE,
-		"--pid-file=" WDR_BOX_PID,
 		k->b->spec->tty ? "--console-socket=" WDR_BOX_CONSOLE : NULL,
 		k->b->spec->id,
 	};
@@ -242,7 +249,7 @@ static void start(struct keeper *k)
 		fail(k, EXIT_NOT_STARTED, &err);
 	if (wdr_command_check(c, "runsc run", NULL) < 0)
 		fail_start(k);
-	r = read_sentry_pid(k, &err);
+	r = read_state(k, &err);
 	if (r == 0 && k->console >= 0)
 		r = take_tty(k, &err);
 	if (r < 0)
@@ -261,17 +268,41 @@ static void take_command(struct keeper *k)
 		(void)kill(k->sentry, cmd.value);
 }
 
+/*
+ * The guest's end is an exit of the sentry. Whatever else ends it is a fault of the sandbox: a
+ * signal, a panic, or the gofer's end before its own.
+ */
+static void tell_end(struct keeper *k, int status)
+{
+	wdr_free_ char *panic = NULL;
+	struct wdr_err err = { 0 };
+	size_t n = 0;
+
+	(void)!wdr_read_file(AT_FDCWD, WDR_BOX_PANIC, LOG_MAX, &panic, &n);
+	if (wdr_sandbox_loss(status, k->gofer_status, panic, n, &err))
+		send_msg(k, WDR_KEEP_LOST, 0, &err);
+	else
+		send_msg(k, WDR_KEEP_EXITED, wdr_guest_status(status), NULL);
+}
+
 static void reap(struct keeper *k)
 {
-	int status;
+	bool ended = false;
+	int status, end = 0;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != k->sentry)
-			continue;
-		send_msg(k, WDR_KEEP_EXITED, wdr_guest_status(status), NULL);
-		_exit(0); /* and the kernel ends gofer and stubs */
+		if (pid == k->gofer)
+			k->gofer_status = status;
+		if (pid == k->sentry) {
+			ended = true;
+			end = status;
+		}
 	}
+	if (!ended)
+		return;
+	tell_end(k, end);
+	_exit(0); /* and the kernel ends gofer and stubs */
 }
 
 static uint64_t now_ns(void)

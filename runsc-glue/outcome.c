@@ -120,3 +120,28 @@ int wdr_guest_status(int sentry_status)
 		return sentry_status;
 	return W_EXITCODE(0, code - 128);
 }
+
+bool wdr_sandbox_loss(int status, int gofer_status, const char *panic, size_t n,
+		      struct wdr_err *err)
+{
+	char name[WDR_TEXT_UNIT_MAX], safe[160];
+	size_t line;
+
+	if (WIFSIGNALED(gofer_status)) {
+		(void)wdr_err_set(err, -EPIPE, "the sandbox's gofer was killed by %s",
+				  wdr_text_signal(WTERMSIG(gofer_status), name));
+		return true;
+	}
+	if (WIFSIGNALED(status)) {
+		(void)wdr_err_set(err, -EPIPE, "the sandbox's sentry was killed by %s",
+				  wdr_text_signal(WTERMSIG(status), name));
+		return true;
+	}
+	if (n == 0)
+		return false;
+	for (line = 0; line < n && panic[line] != '\n'; line++)
+		;
+	(void)wdr_err_set(err, -EPIPE, "the sandbox's sentry crashed: %s",
+			  wdr_text_escape(panic, line, safe, sizeof(safe)));
+	return true;
+}

@@ -144,8 +144,8 @@ static void write_cache(const char *dir, const struct wdr_runsc_key *k, const st
 	}
 }
 
-/* Run `PATH ARG`; the text it prints is *ret, the caller's. */
-static int ask(const char *path, const char *arg, char **ret, struct wdr_err *err)
+/* Run `PATH ARG`; the text it prints to @stream (1, 2) is *ret, the caller's. */
+static int ask(const char *path, const char *arg, int stream, char **ret, struct wdr_err *err)
 {
 	const char *const argv[] = { path, arg, NULL };
 	const struct wdr_command_spec spec = { .argv = argv, .stdio = { -1, -1, -1 } };
@@ -158,7 +158,7 @@ static int ask(const char *path, const char *arg, char **ret, struct wdr_err *er
 		r = wdr_command_check(c, arg, err);
 	if (r < 0)
 		return r;
-	*ret = strdup(wdr_command_output(c, 1, NULL, NULL));
+	*ret = strdup(wdr_command_output(c, stream, NULL, NULL));
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -166,16 +166,19 @@ static int ask_all(struct wdr_runsc *r, struct wdr_err *err)
 {
 	wdr_free_ char *version = NULL;
 	wdr_free_ char *flags = NULL;
-	int e = ask(r->path, "--version", &version, err);
+	int e = ask(r->path, "--version", 1, &version, err);
 
 	if (e == 0)
-		e = ask(r->path, "flags", &flags, err);
+		e = ask(r->path, "flags", 2, &flags, err); /* Go's flag package: to stderr */
 	if (e < 0)
 		return wdr_err_wrap(err, e, "%s", r->path);
 	if (wdr_runsc_version(version, r->version, sizeof(r->version)) < 0)
 		return wdr_err_set(err, -EPROTO, "%s does not answer --version as a runsc does",
 				   r->path);
 	r->features = wdr_runsc_features(flags);
+	if (!r->features)
+		return wdr_err_set(err, -EPROTO, "%s does not answer \"flags\" as a runsc does",
+				   r->path);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "probe.h"
 
-#define FORMAT 1
+#define FORMAT 2
 
 const char *wdr_runsc_platform_name(enum wdr_runsc_platform p)
 {

@@ -33,6 +33,7 @@ enum wdr_keep_msg_type {
 	WDR_KEEP_RUNNING = 1, /* carries the pty's master for a tty job */
 	WDR_KEEP_FAILED = 2,  /* value: exit code, err: why */
 	WDR_KEEP_EXITED = 3,  /* value: wait status of the guest's main process */
+	WDR_KEEP_LOST = 4,    /* err: which part of the sandbox broke, and how */
 };
 
 struct wdr_keep_msg {
@@ -84,6 +85,14 @@ int wdr_box_place(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check
  * there, 126 for one that can't be executed, else 125. Pure.
  */
 int wdr_start_failure(const char *log, size_t n, const char *program, struct wdr_err *err);
+
+/*
+ * Whether a sentry that ended with @status was not ended by its guest, and if so what happened, in
+ * @err: from the status of a gofer that had ended before (0: none), and from the @n bytes that the
+ * sentry left in its panic log. Pure.
+ */
+bool wdr_sandbox_loss(int status, int gofer_status, const char *panic, size_t n,
+		      struct wdr_err *err);
 
 /*
  * What the guest's main process ended with, from the wait status of the sentry, which exits with

@@ -17,6 +17,7 @@
 #define CPU_CHECK_MAX_NS 1000000000ULL
 /* What a program gets to end by itself after Ctrl-C, before it is killed. */
 #define GRACE_NS	    500000000ULL
+#define EXIT_ERROR	    125
 #define END_OF_TRANSMISSION 4 /* Ctrl-D */
 
 static void set_timer(struct wdr_job *j, struct wdr_source **s, uint64_t at_ns, wdr_time_fn fn)
@@ -200,6 +201,12 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 		break;
 	case WDR_BACKEND_FAILED:
 		wdr_job_decide_error(j, m->exit_code, err);
+		wdr_job_kill(j);
+		break;
+	case WDR_BACKEND_LOST:
+		/* The OOM killer may have taken a part of the sandbox: then that is the reason. */
+		if (!was_oom(j))
+			wdr_job_decide_error(j, EXIT_ERROR, err);
 		wdr_job_kill(j);
 		break;
 	case WDR_BACKEND_EXITED:

@@ -19,6 +19,7 @@ enum wdr_backend_event {
 	WDR_BACKEND_RUNNING, /* the program has been executed */
 	WDR_BACKEND_FAILED,  /* it could not be; *err says why, exit_code what to exit with */
 	WDR_BACKEND_EXITED,  /* the main process has ended; status is wait4's */
+	WDR_BACKEND_LOST,    /* the sandbox broke under it; *err says how */
 };
 
 struct wdr_backend_msg {

@@ -139,10 +139,11 @@ static void gives_runsc_its_flags(void **state)
 		assert_ok(wdr_bundle_flags(&s, cases[i].runsc, cases[i].traced, &a));
 		assert_string_equal(a.v[0], "/usr/bin/runsc");
 		assert_string_equal(a.v[1], "--root=/run/warder/state");
-		assert_string_equal(a.v[4], "--ignore-cgroups");
+		assert_string_equal(a.v[4], "--panic-log=/run/warder/panic");
+		assert_string_equal(a.v[5], "--ignore-cgroups");
 		assert_null(a.v[a.n]);
-		for (size_t k = 5; k < a.n; k++)
-			n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", k > 5 ? " " : "",
+		for (size_t k = 6; k < a.n; k++)
+			n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", k > 6 ? " " : "",
 					      a.v[k]);
 		assert_string_equal(line, cases[i].flags);
 	}

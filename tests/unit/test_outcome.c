@@ -75,11 +75,39 @@ static void reads_the_guests_end_from_the_sentrys(void **state)
 		assert_int_equal(wdr_guest_status(ends[i].sentry), ends[i].guest);
 }
 
+static void tells_a_broken_sandbox_from_a_guest_that_ended(void **state)
+{
+	static const struct {
+		int sentry, gofer;
+		const char *panic, *msg; /* msg NULL: not broken */
+	} ends[] = {
+		{ W_EXITCODE(0, 0), 0, "", NULL },
+		{ W_EXITCODE(137, 0), 0, "", NULL }, /* the guest got a SIGKILL */
+		{ W_EXITCODE(137, 0), 9, "", "the sandbox's gofer was killed by SIGKILL" },
+		{ W_EXITCODE(0, 0), W_EXITCODE(0, 0), "", NULL },
+		{ 9, 0, "", "the sandbox's sentry was killed by SIGKILL" },
+		{ W_EXITCODE(2, 0), 0, "", NULL },
+		{ W_EXITCODE(2, 0), 0, "panic: \x1b[1mbad\n\ngoroutine 1",
+		  "the sandbox's sentry crashed: panic: \\x1b[1mbad" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct wdr_err err = { 0 };
+		bool lost = wdr_sandbox_loss(ends[i].sentry, ends[i].gofer, ends[i].panic,
+					     strlen(ends[i].panic), &err);
+
+		assert_int_equal(lost, ends[i].msg != NULL);
+		assert_string_equal(err.msg, lost ? ends[i].msg : "");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_why_a_start_failed),
 		cmocka_unit_test(reads_the_guests_end_from_the_sentrys),
+		cmocka_unit_test(tells_a_broken_sandbox_from_a_guest_that_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static void refuses_what_it_did_not_write(void **state)
 	static const struct {
 		const char *name, *json;
 	} changes[] = {
-		{ "format", "2" },	 { "features", "-1" },
+		{ "format", "99" },	 { "features", "-1" },
 		{ "features", "65536" }, { "platform", "\"gvisor\"" },
 		{ "works", "1" },	 { "extra", "1" },
 		{ "boot", "7" },	 { "ino", "1.5" },

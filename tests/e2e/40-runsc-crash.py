@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# A job in gVisor that loses any of its parts: told by its name, and nothing of it left behind.
+# timeout: 240
+import json, os, signal, subprocess, sys, time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WARDER = os.path.join(os.environ.get("WDR_BUILD", TOP + "/build/plain"), "bin/warder")
+RESULT = os.path.join(os.environ["TMPDIR"], "result.json")
+count = bad = 0
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    sys.exit(77)
+
+
+def result(good, what, note=""):
+    global count, bad
+    count += 1
+    bad += not good
+    print(f"{'ok' if good else 'not ok'} {count} - {what}")
+    if not good and note != "":
+        print("# " + str(note).replace("\n", "\n# "))
+
+
+def read(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def children(pid):
+    """Of any thread. A process that goes away has none."""
+    found = []
+    for p in os.listdir("/proc"):
+        if p.isdigit():
+            stat = read(f"/proc/{p}/stat").rpartition(")")[2].split()
+            if len(stat) > 1 and stat[1] == str(pid) and stat[0] != "Z":
+                found.append(int(p))
+    return found
+
+
+def wait_for(what, seconds=15):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = what()
+        if value:
+            return value
+        time.sleep(0.02)
+    return None
+
+
+def alive(pid):
+    return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:1] not in ([], ["Z"])
+
+
+def tree(pid):
+    return [pid] + [q for c in children(pid) for q in tree(c)]
+
+
+def cgroups(job):
+    return [d for r in ("unified", "memory", "pids", "cpu", "") for d in [f"/sys/fs/cgroup/{r}/warder/{job}"]
+            if os.path.isdir(d)]
+
+
+class Job:
+    def __init__(self, runsc, *options):
+        env = dict(os.environ, WARDER_RUNSC=runsc)
+        self.p = subprocess.Popen([WARDER, "run", "--allow-degraded", "-b", "runsc", "--result", RESULT, *options, "--",
+                                   "sh", "-c", "echo up; sleep 60"], env=env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.p.stdout.readline()
+        if line != "up\n":
+            self.p.kill()
+            raise RuntimeError("no start: " + line + self.p.stderr.read())
+        self.keeper = children(self.p.pid)[0]
+        by_role = {}
+        for pid in children(self.keeper):
+            args = read(f"/proc/{pid}/cmdline").split("\0")
+            by_role["sentry" if "boot" in args else "gofer" if "gofer" in args else "other"] = pid
+        self.sentry, self.gofer = by_role["sentry"], by_role["gofer"]
+        stubs = children(self.sentry)
+        self.stub = stubs[-1] if stubs else self.sentry
+        self.all = tree(self.keeper)
+
+    def end(self):
+        try:
+            out, err = self.p.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            return None, "hangs"
+        return json.loads(read(RESULT) or "null"), err
+
+    def gone(self):
+        return wait_for(lambda: not any(alive(p) for p in self.all), 5)
+
+
+def lost(name, part, want, runsc):
+    job = Job(runsc)
+    os.kill(getattr(job, part), signal.SIGKILL)
+    r, err = job.end()
+    text = f'{r["exit"]["reason"]}: {r["exit"]["explanation"]}' if r else err
+    result(text in want, f"{name}: {part} killed", f"{text}\nwant one of {want}")
+    result(job.gone(), f"{name}: {part} killed: every process is gone", job.all)
+    result(not cgroups(r["job"]), f"{name}: {part} killed: no cgroup is left", cgroups(r["job"]))
+
+
+def supervisor(name, runsc):
+    job = Job(runsc)
+    os.kill(job.p.pid, signal.SIGKILL)
+    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)),
+           f"{name}: supervisor killed: the job is dead within a second", [p for p in job.all if alive(p)])
+    job.p.wait()
+    job = Job(runsc)
+    os.kill(job.p.pid, signal.SIGSTOP)
+    time.sleep(0.1)
+    os.kill(job.p.pid, signal.SIGKILL)
+    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)), f"{name}: killed while stopped, too")
+    job.p.wait()
+
+
+def at_steps(name, runsc):
+    for step in ("record", "uid", "cgroup", "stdio", "process", "watch", "release"):
+        env = dict(os.environ, WARDER_RUNSC=runsc, WDR_CRASH_AT=step)
+        p = subprocess.Popen([WARDER, "run", "--allow-degraded", "-b", "runsc", "--", "sleep", "60"], env=env,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seen = set()
+        while p.poll() is None:
+            seen.update(q for q in tree(p.pid) if q != p.pid)
+        gone = wait_for(lambda: not any(alive(q) for q in seen), 2)
+        result(bool(gone) and p.returncode == -signal.SIGKILL, f"{name}: killed after {step}: nothing runs on",
+               [p.returncode, [q for q in seen if alive(q)]])
+
+
+def wall(name, runsc):
+    job = Job(runsc, "-t", "1")
+    os.kill(job.p.pid, signal.SIGSTOP)
+    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 5)),
+           f"{name}: the wall clock holds for a stopped supervisor")
+    os.kill(job.p.pid, signal.SIGCONT)
+    r, err = job.end()
+    result(r and r["exit"]["reason"] == "timeout", f"{name}: and is the reason", r and r["exit"])
+
+
+if os.geteuid() != 0:
+    skip_all("needs root")
+found = [(age, f"{TOP}/build/runsc/{age}/runsc") for age in ("new", "old")]
+found = [(age, path) for age, path in found if os.access(path, os.X_OK)]
+if not found:
+    skip_all("needs build/runsc (packaging/runsc.sh)")
+before = read("/proc/mounts")
+for age, path in found:
+    lost(age, "sentry", ["error: the sandbox's sentry was killed by SIGKILL"], path)
+    lost(age, "gofer", ["error: the sandbox's gofer was killed by SIGKILL"], path)
+    # The kernel takes the whole pid namespace with its first process; so the job is just gone.
+    lost(age, "keeper", ["error: the sandbox ended without a word", "signaled: ended by SIGKILL (Killed)",
+                         "error: the job's first process ended without a word"], path)
+    supervisor(age, path)
+    at_steps(age, path)
+    wall(age, path)
+result(read("/proc/mounts") == before, "no mount is left")
+print(f"1..{count}")
+sys.exit(bad != 0)
