@@ -19,13 +19,15 @@ static void check_prefix(const struct wdr_prefix *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	wdr_free_ char *s = size ? strndup((const char *)data, size) : strdup("");
+	wdr_free_ char *s = calloc(1, size + 1);
 	struct wdr_err err = { 0 };
 	struct wdr_prefix p;
 	struct wdr_dest d;
 
 	if (!s)
 		return 0;
+	if (size)
+		memcpy(s, data, size);
 	if (wdr_addr_prefix(s, &p, &err) == 0)
 		check_prefix(&p);
 	if (wdr_addr_host(s, &p, &err) == 0)

@@ -10,13 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const options[] = { "mount", "root", "workdir", "env", "user" };
-	wdr_free_ char *s = size ? strndup((const char *)data, size) : strdup("");
+	wdr_free_ char *s = calloc(1, size + 1);
 	wdr_policy_ struct wdr_policy *p = NULL;
 	wdr_policy_ struct wdr_policy *q = NULL;
 	wdr_free_ char *text = NULL;
 
 	if (!s || wdr_policy_default(&p) < 0)
 		return 0;
+	if (size)
+		memcpy(s, data, size);
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		struct wdr_err err = { 0 };
 

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	wdr_free_ char *s = size ? strndup((const char *)data, size) : strdup("");
+	wdr_free_ char *s = calloc(1, size + 1);
 	char buf[WDR_NUM_TEXT_MAX];
 	struct wdr_err err = { 0 };
 	uint64_t v, back;
@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!s)
 		return 0;
+	if (size)
+		memcpy(s, data, size);
 	if (wdr_num_duration(s, &v, &err) == 0 &&
 	    (wdr_num_duration(wdr_num_duration_text(v, buf), &back, NULL) < 0 || back != v))
 		abort();
