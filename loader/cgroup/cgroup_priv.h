@@ -9,10 +9,11 @@
 #define WDR_CGROUP_DIR	     "warder"	    /* the folder that holds all jobs, in every hierarchy */
 #define WDR_CGROUP_LEAF	     "supervisor"   /* where we go where a cgroup must have no process */
 #define WDR_CGROUP_SLICE     "warder.slice" /* systemd's name for what holds all our scopes */
-#define WDR_CGROUP_MAX_HIER  4		    /* v2, and at most one v1 hierarchy a controller */
-#define WDR_CGROUP_JOB_MAX   64		    /* DESIGN: a job name has at most 63 characters */
-#define WDR_CGROUP_MAX_DEPTH 16		    /* of what a sandbox makes below its job */
-#define WDR_CGROUP_MAX_SUBS  1024	    /* sub-cgroups removed below one job */
+#define WDR_CGROUP_SYSTEMD   "/run/systemd/system" /* is there while systemd is PID 1 */
+#define WDR_CGROUP_MAX_HIER  4	  /* v2, and at most one v1 hierarchy a controller */
+#define WDR_CGROUP_JOB_MAX   64	  /* DESIGN: a job name has at most 63 characters */
+#define WDR_CGROUP_MAX_DEPTH 16	  /* of what a sandbox makes below its job */
+#define WDR_CGROUP_MAX_SUBS  1024 /* sub-cgroups removed below one job */
 
 enum wdr_cgroup_ctl {
 	WDR_CGROUP_CPU,
@@ -43,7 +44,7 @@ struct wdr_cgroup_mounts {
 void wdr_cgroup_mounts_add(struct wdr_cgroup_mounts *ms, const char *line);
 /* Hierarchies by their customary places below @root, without /proc: v2 itself, or v1's folders. */
 void wdr_cgroup_mounts_guess(struct wdr_cgroup_mounts *ms, const char *root);
-/* By /proc/self/mountinfo, else by guess. -ENOENT if there is no cgroup2 file system. */
+/* By a guess that is verified, by /proc/self/mountinfo, else by guess. -ENOENT if there is no cgroup2 file system. */
 int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root,
 			   struct wdr_err *err) wdr_must_check;
 

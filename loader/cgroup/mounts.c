@@ -6,7 +6,9 @@
 #include "cgroup_priv.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #define DEFAULT_ROOT "/sys/fs/cgroup"
 
@@ -132,10 +134,43 @@ static void read_mountinfo(struct wdr_cgroup_mounts *ms)
 		wdr_cgroup_mounts_add(ms, line);
 }
 
+static bool is_mounted(const struct wdr_cgroup_mount *m)
+{
+	struct statfs st;
+
+	return !statfs(m->path, &st) &&
+	       (unsigned long)st.f_type == (m->v2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC);
+}
+
+/*
+ * All in the customary places: a root that can write there needs no more, and is spared mountinfo,
+ * which takes 45 us for 26 mounts and grows with them. Below systemd, and for others, what
+ * a mount shows of its hierarchy matters as well.
+ */
+static bool are_in_place(struct wdr_cgroup_mounts *ms)
+{
+	unsigned int i, ctls = 0;
+	bool v2 = false;
+
+	if (geteuid() || !access(WDR_CGROUP_SYSTEMD, F_OK))
+		return false;
+	wdr_cgroup_mounts_guess(ms, DEFAULT_ROOT);
+	for (i = 0; i < ms->n; i++) {
+		if (!is_mounted(&ms->m[i]))
+			return false;
+		v2 |= ms->m[i].v2;
+		ctls |= ms->m[i].ctls;
+	}
+	return v2 && (ms->n == 1 || ctls == (1U << _WDR_CGROUP_CTL_MAX) - 1);
+}
+
 int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root, struct wdr_err *err)
 {
 	unsigned int i;
 
+	ms->n = 0;
+	if (!root && are_in_place(ms))
+		return 0;
 	ms->n = 0;
 	if (!root)
 		read_mountinfo(ms);

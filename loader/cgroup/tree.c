@@ -200,7 +200,7 @@ static struct wdr_cgroup_tree *alloc_tree(void)
  */
 static bool by_systemd(const char *root, const struct wdr_cgroup_mounts *ms)
 {
-	return !root && ms->n == 1 && !access("/run/systemd/system", F_OK);
+	return !root && ms->n == 1 && !access(WDR_CGROUP_SYSTEMD, F_OK);
 }
 
 int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
