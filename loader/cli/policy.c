@@ -205,6 +205,7 @@ static int append_answer(json_t *array, const struct answer *a)
 static int print_answers(const struct answer *answers, size_t n, bool json)
 {
 	wdr_json_ json_t *array = json_array();
+	wdr_free_ char *text = NULL;
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
@@ -215,7 +216,10 @@ static int print_answers(const struct answer *answers, size_t n, bool json)
 	}
 	if (r < 0 || !json)
 		return r;
-	return json_dumpf(array, stdout, JSON_INDENT(2)) < 0 || putchar('\n') == EOF ? -EIO : 0;
+	r = wdr_json_dump(array, JSON_INDENT(2), &text);
+	if (r == 0)
+		(void)puts(text);
+	return r;
 }
 
 /* Every DEST is read before the first is answered: a misspelt one gets no half of an answer. */

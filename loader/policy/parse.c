@@ -109,12 +109,11 @@ static int load_json(const char *file, const char *text, size_t len, json_t **re
 	char what[sizeof(err->msg)], shown[160];
 	json_error_t je;
 	struct spot at;
+	int r;
 
-	*ret = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
-	if (*ret)
-		return 0;
-	if (json_error_code(&je) == json_error_out_of_memory)
-		return -ENOMEM;
+	r = wdr_json_load(text, len, JSON_REJECT_DUPLICATES, ret, &je);
+	if (r != -EINVAL)
+		return r;
 	at = (struct spot){ je.line > 0 ? (unsigned int)je.line : 1,
 			    je.column > 0 ? (unsigned int)je.column : 1 };
 	show_text(je.text, shown, sizeof(shown));

@@ -239,8 +239,8 @@ int wdr_policy_show_text(const struct wdr_policy *p, char **ret)
 	if (r < 0)
 		return r;
 	/* 15 digits are what every double keeps: 0.1 stays 0.1, and reads back as what it was. */
-	text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	if (!text || asprintf(ret, "%s\n", text) < 0)
-		return -ENOMEM;
-	return 0;
+	r = wdr_json_dump(o, JSON_INDENT(2) | JSON_REAL_PRECISION(15), &text);
+	if (r < 0)
+		return r;
+	return asprintf(ret, "%s\n", text) < 0 ? -ENOMEM : 0;
 }
