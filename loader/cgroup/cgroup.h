@@ -120,9 +120,11 @@ int wdr_cgroup_cpu_ns(const struct wdr_cgroup *cg, uint64_t *ret_ns) wdr_must_ch
 int wdr_cgroup_usage(struct wdr_cgroup *cg, struct wdr_cgroup_usage *ret) wdr_must_check;
 
 /*
- * A descriptor that tells of the OOM killer: poll it for *ret_events, then read
- * wdr_cgroup_usage()'s oom_kills, which alone decides. On v1 an eventfd (EPOLLIN), on v2
- * memory.events (EPOLLPRI). Stays @cg's. -EOPNOTSUPP where there is none.
+ * A descriptor that tells of the OOM killer: poll it for *ret_events (v1 EPOLLIN, v2 EPOLLPRI), call
+ * wdr_cgroup_oom_ack(), then read wdr_cgroup_usage()'s oom_kills, which alone decides. v1 tells before
+ * it kills: there the descriptor is ready again, a few times within 0.3 s, until the kill is
+ * counted. On v2 the kernel takes the whole job (memory.oom.group); on v1 the caller must.
+ * Stays @cg's. Returns it; -EOPNOTSUPP where there is none.
  */
 int wdr_cgroup_oom_fd(struct wdr_cgroup *cg, uint32_t *ret_events) wdr_must_check;
 /* Clear what made oom_fd ready. */

@@ -65,14 +65,27 @@ struct wdr_cgroup_tree {
 	char why[_WDR_CGROUP_CTL_MAX][192]; /* a controller is missing, because */
 };
 
+/* How one job's OOM kills are told. All descriptors -1 until someone asks. */
+struct wdr_cgroup_oom {
+	int fd;		/* what the caller polls: v2 memory.events, v1 an epoll of the two below */
+	int event_fd;	/* v1: the kernel's eventfd */
+	int timer_fd;	/* v1: looks again for the kill that an event announced */
+	int file_fd;	/* v1: memory.oom_control, which the eventfd is about */
+	uint64_t kills; /* that were counted at the last look */
+	unsigned int looks; /* left for the event at hand */
+};
+
+void wdr_cgroup_oom_init(struct wdr_cgroup_oom *o);
+void wdr_cgroup_oom_close(struct wdr_cgroup_oom *o);
+int wdr_cgroup_oom_kills(const struct wdr_cgroup *cg, uint64_t *ret) wdr_must_check;
+
 struct wdr_cgroup {
 	struct wdr_cgroup_tree *tree_ref;
 	char job[WDR_CGROUP_JOB_MAX];
 	int fd[WDR_CGROUP_MAX_HIER];	   /* the job's directories */
 	int tasks_fd[WDR_CGROUP_MAX_HIER]; /* v1: its files tasks, open for wdr_cgroup_enter() */
 	int cpu_stat_fd;
-	int oom_fd;	 /* v1: eventfd, v2: memory.events */
-	int oom_file_fd; /* v1: memory.oom_control, which the eventfd is about */
+	struct wdr_cgroup_oom oom;
 	uint64_t pids_peak, memory_peak_bytes;
 	uint64_t missing; /* WDR_PROT_BIT()s of waived limits that could not be set */
 };

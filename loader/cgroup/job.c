@@ -72,7 +72,8 @@ static struct wdr_cgroup *alloc_job(struct wdr_cgroup_tree *t, const char *job)
 	(void)snprintf(cg->job, sizeof(cg->job), "%s", job);
 	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++)
 		cg->fd[i] = cg->tasks_fd[i] = -1;
-	cg->cpu_stat_fd = cg->oom_fd = cg->oom_file_fd = -1;
+	cg->cpu_stat_fd = -1;
+	wdr_cgroup_oom_init(&cg->oom);
 	return cg;
 }
 
@@ -133,8 +134,7 @@ void wdr_cgroup_freep(struct wdr_cgroup **cg)
 	if (!*cg)
 		return;
 	close_dirs(*cg);
-	wdr_closep(&(*cg)->oom_fd);
-	wdr_closep(&(*cg)->oom_file_fd);
+	wdr_cgroup_oom_close(&(*cg)->oom);
 	free(*cg);
 	*cg = NULL;
 }

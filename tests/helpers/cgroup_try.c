@@ -63,16 +63,13 @@ static int eat(uint64_t bytes)
 static int breed(uint64_t n)
 {
 	uint64_t i;
+	pid_t pid;
 
 	(void)signal(SIGTERM, SIG_IGN);
-	for (i = 0; i < n; i++) {
-		pid_t pid = fork();
-
-		if (pid < 0)
-			break;
-		while (!pid)
-			(void)pause();
-	}
+	for (i = 0, pid = 1; i < n && pid > 0; i += pid > 0)
+		pid = fork();
+	while (!pid)
+		(void)pause();
 	return (int)i;
 }
 
@@ -83,6 +80,14 @@ static int breed_and_wait(uint64_t n)
 	while (pause() < 0)
 		;
 	return born;
+}
+
+/* A child that eats @bytes, and a parent whom its end does not move. */
+static int feed_a_child(uint64_t bytes)
+{
+	if (!fork())
+		_exit(eat(bytes));
+	return breed_and_wait(0);
 }
 
 /* Enter as a job's first process does, then do @deed. */
@@ -144,19 +149,39 @@ static int do_eat(struct try *t)
 	return tell_usage(t);
 }
 
+/* What a supervisor sees of a kill that leaves the job's main process alive on v1. */
+static int do_feed(struct try *t)
+{
+	struct wdr_cgroup_usage u = { 0 };
+	struct pollfd p = { 0 };
+	uint32_t events;
+	pid_t pid;
+	int r;
+
+	p.fd = wdr_cgroup_oom_fd(t->cg, &events);
+	p.events = (short)events;
+	pid = start(t, feed_a_child);
+	while (!u.oom_kills && poll(&p, 1, 5000) > 0) {
+		wdr_cgroup_oom_ack(t->cg);
+		r = wdr_cgroup_usage(t->cg, &u);
+		if (r < 0)
+			return r;
+	}
+	(void)printf("oom_kills %" PRIu64 "\n", u.oom_kills);
+	r = wdr_cgroup_kill(t->cg);
+	tell_status(pid);
+	return r;
+}
+
 static int do_breed(struct try *t)
 {
-	pid_t pid = start(t, breed);
-
-	tell_status(pid);
+	tell_status(start(t, breed));
 	return tell_usage(t);
 }
 
 static int do_spin(struct try *t)
 {
-	pid_t pid = start(t, spin);
-
-	tell_status(pid);
+	tell_status(start(t, spin));
 	return tell_usage(t);
 }
 
@@ -295,18 +320,13 @@ static int do_leave(struct try *t)
 	return kill(getpid(), SIGKILL);
 }
 
-static int do_nothing(struct try *t)
-{
-	return tell_usage(t);
-}
-
 static const struct deed {
 	const char *name;
 	int (*fn)(struct try *t);
 } deeds[] = {
-	{ "eat", do_eat },   { "breed", do_breed }, { "spin", do_spin },
-	{ "slow", do_slow }, { "kill", do_kill },   { "place", do_place },
-	{ "nest", do_nest }, { "leave", do_leave }, { "new", do_nothing },
+	{ "eat", do_eat },     { "feed", do_feed },   { "breed", do_breed }, { "spin", do_spin },
+	{ "slow", do_slow },   { "kill", do_kill },   { "place", do_place }, { "nest", do_nest },
+	{ "leave", do_leave }, { "new", tell_usage },
 };
 
 static void check(struct try *t)

@@ -64,6 +64,10 @@ between "the kill is counted" "$(value oom_kills)" 1 2
 try eat arg=$((2 * M))
 is "the same without a limit is fine" "$(value exit)" 0
 is "and nobody tells of a kill" "$(value oom_told) $(value oom_kills)" "0 0"
+for round in 1 2 3; do
+	try feed memory=$M swap=0 arg=$((2 * M))
+	between "round $round: a kill is seen though the main process lives" "$(value oom_kills)" 1 4
+done
 
 try breed pids=10 arg=20
 is "9 children are born where 10 tasks may be" "$(value exit)" 9

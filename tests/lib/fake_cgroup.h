@@ -19,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup/cgroup_priv.h"
+
 enum fake_call {
 	FAKE_NONE,
 	FAKE_MKDIR,
@@ -326,4 +328,28 @@ static inline int fake_count_fds(void)
 		n++;
 	(void)closedir(d);
 	return n;
+}
+
+/* A tree with one job in it. */
+static const struct wdr_cgroup_limits fake_unlimited = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
+
+struct fake_job {
+	struct wdr_cgroup_tree *t;
+	struct wdr_cgroup *cg;
+	struct wdr_err err;
+};
+
+static inline void fake_begin(struct fake_job *j, const struct fake_file *layout)
+{
+	*j = (struct fake_job){ 0 };
+	fake_make(layout);
+	assert_ok(wdr_cgroup_tree_new(fake_root, &j->t, &j->err));
+	assert_ok(wdr_cgroup_new(j->t, "job", &fake_unlimited, 0, &j->cg, &j->err));
+}
+
+static inline void fake_end(struct fake_job *j)
+{
+	wdr_cgroup_freep(&j->cg);
+	wdr_cgroup_tree_freep(&j->t);
+	fake_drop();
 }

@@ -4,8 +4,6 @@
 
 #include "fake_cgroup.h"
 
-#include "cgroup/cgroup_priv.h"
-
 #define MIB	  (UINT64_C(1) << 20)
 #define UNLIMITED UINT64_MAX
 #define SWAP_BIT  WDR_PROT_BIT(WDR_PROT_SWAP_LIMIT)

@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's cgroups while it runs and after: what it used, how it is ended, how all goes away. */
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/wait.h>
 
 #include "fake_cgroup.h"
-
-#include "cgroup/cgroup_priv.h"
-
-static const struct wdr_cgroup_limits none = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
-
-struct job {
-	struct wdr_cgroup_tree *t;
-	struct wdr_cgroup *cg;
-	struct wdr_err err;
-};
-
-static void begin(struct job *j, const struct fake_file *layout)
-{
-	*j = (struct job){ 0 };
-	fake_make(layout);
-	assert_ok(wdr_cgroup_tree_new(fake_root, &j->t, &j->err));
-	assert_ok(wdr_cgroup_new(j->t, "job", &none, 0, &j->cg, &j->err));
-}
-
-static void end(struct job *j)
-{
-	wdr_cgroup_freep(&j->cg);
-	wdr_cgroup_tree_freep(&j->t);
-	fake_drop();
-}
 
 static void mkdir_at(const char *path)
 {
@@ -50,12 +24,12 @@ static void tells_what_a_job_used(void **state)
 	static const struct fake_file *const layouts[] = { fake_hybrid, fake_pure };
 	struct wdr_cgroup_usage u;
 	uint64_t ns;
-	struct job j;
+	struct fake_job j;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		begin(&j, layouts[i]);
+		fake_begin(&j, layouts[i]);
 		assert_ok(wdr_cgroup_cpu_ns(j.cg, &ns));
 		assert_int_equal(ns, 70000);
 		assert_ok(wdr_cgroup_usage(j.cg, &u));
@@ -68,7 +42,7 @@ static void tells_what_a_job_used(void **state)
 		assert_int_equal(u.pids_peak, i ? 9 : 2); /* v1 here has no pids.peak */
 		assert_int_equal(u.oom_kills, 3);
 		assert_int_equal(u.pids_events, 5);
-		end(&j);
+		fake_end(&j);
 	}
 }
 
@@ -85,11 +59,11 @@ static void remembers_the_peak(void **state)
 		{ "0\n", "0\n", 200, 7 },
 	};
 	struct wdr_cgroup_usage u;
-	struct job j;
+	struct fake_job j;
 	size_t i;
 
 	(void)state;
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	assert_ok(unlinkat(j.cg->fd[0], "memory.peak", 0));
 	assert_ok(unlinkat(j.cg->fd[0], "pids.peak", 0));
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -99,7 +73,7 @@ static void remembers_the_peak(void **state)
 		assert_int_equal(u.memory_peak_bytes, rows[i].memory_peak);
 		assert_int_equal(u.pids_peak, rows[i].pids_peak);
 	}
-	end(&j);
+	fake_end(&j);
 }
 
 static void survives_files_that_vanish_or_make_no_sense(void **state)
@@ -107,11 +81,11 @@ static void survives_files_that_vanish_or_make_no_sense(void **state)
 	static const char *const files[] = { "memory.current", "memory.peak", "memory.events",
 					     "pids.current",   "pids.events", "pids.peak" };
 	struct wdr_cgroup_usage u;
-	struct job j;
+	struct fake_job j;
 	size_t i;
 
 	(void)state;
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	fake_put("warder/job", "memory.peak", "no number\n");
 	fake_put("warder/job", "pids.peak", "");
 	fake_put("warder/job", "memory.events", "oom_kills 9\nxoom_kill 8\n");
@@ -126,15 +100,15 @@ static void survives_files_that_vanish_or_make_no_sense(void **state)
 	assert_int_equal(u.pids, 0);
 	fake_put("warder/job", "cpu.stat", "nothing\n");
 	assert_int_equal(wdr_cgroup_usage(j.cg, &u), -ENOENT);
-	end(&j);
+	fake_end(&j);
 }
 
 static void enters_by_one_byte_for_each_v1_hierarchy(void **state)
 {
-	struct job j;
+	struct fake_job j;
 
 	(void)state;
-	begin(&j, fake_hybrid);
+	fake_begin(&j, fake_hybrid);
 	assert_true(wdr_cgroup_enter_fd(j.cg, 2) >= 0);
 	assert_int_equal(wdr_cgroup_enter_fd(j.cg, 3), -ENOENT);
 	assert_ok(wdr_cgroup_enter(j.cg));
@@ -155,27 +129,27 @@ static void enters_by_one_byte_for_each_v1_hierarchy(void **state)
 	assert_int_equal(wdr_cgroup_attach(j.cg, 77, &j.err), -ESRCH);
 	assert_non_null(strstr(j.err.msg, "move process 77 to /"));
 	assert_non_null(strstr(j.err.msg, "/memory/warder/job: No such process"));
-	end(&j);
-	begin(&j, fake_pure);
+	fake_end(&j);
+	fake_begin(&j, fake_pure);
 	assert_int_equal(wdr_cgroup_enter_fd(j.cg, 0), -ENOENT);
 	assert_ok(wdr_cgroup_enter(j.cg));
 	assert_ok(wdr_cgroup_attach(j.cg, 77, &j.err));
-	end(&j);
+	fake_end(&j);
 }
 
 static void kills_and_freezes_by_file(void **state)
 {
-	struct job j;
+	struct fake_job j;
 
 	(void)state;
-	begin(&j, fake_hybrid);
+	fake_begin(&j, fake_hybrid);
 	assert_ok(wdr_cgroup_kill(j.cg));
 	assert_string_equal(fake_get("unified/warder/job", "cgroup.kill"), "1");
 	assert_ok(wdr_cgroup_freeze(j.cg, true));
 	assert_string_equal(fake_get("unified/warder/job", "cgroup.freeze"), "1");
 	assert_ok(wdr_cgroup_freeze(j.cg, false));
 	assert_string_equal(fake_get("unified/warder/job", "cgroup.freeze"), "0");
-	end(&j);
+	fake_end(&j);
 }
 
 static pid_t start_waiting(void)
@@ -192,12 +166,12 @@ static void kills_by_list_before_linux_5_14(void **state)
 {
 	pid_t pids[3];
 	char text[64];
-	struct job j;
+	struct fake_job j;
 	int status;
 	size_t i;
 
 	(void)state;
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	assert_ok(unlinkat(j.cg->fd[0], "cgroup.kill", 0));
 	mkdir_at("warder/job/sub");
 	mkdir_at("warder/job/sub/sub");
@@ -216,45 +190,15 @@ static void kills_by_list_before_linux_5_14(void **state)
 	assert_string_equal(fake_get("warder/job", "cgroup.freeze"), "0");
 	assert_ok(kill(pids[2], SIGKILL));
 	assert_int_equal(waitpid(pids[2], &status, 0), pids[2]);
-	end(&j);
-}
-
-static void listens_to_the_oom_killer(void **state)
-{
-	uint32_t events = 0;
-	char text[32];
-	struct job j;
-	int fd;
-
-	(void)state;
-	begin(&j, fake_hybrid);
-	fd = wdr_cgroup_oom_fd(j.cg, &events);
-	assert_true(fd >= 0);
-	assert_int_equal(events, EPOLLIN);
-	assert_int_equal(wdr_cgroup_oom_fd(j.cg, &events), fd);
-	(void)snprintf(text, sizeof(text), "%d %d", fd, j.cg->oom_file_fd);
-	assert_string_equal(fake_get("memory/warder/job", "cgroup.event_control"), text);
-	wdr_cgroup_oom_ack(j.cg);
-	end(&j);
-	begin(&j, fake_pure);
-	assert_true(wdr_cgroup_oom_fd(j.cg, &events) >= 0);
-	assert_int_equal(events, EPOLLPRI);
-	wdr_cgroup_oom_ack(j.cg);
-	wdr_cgroup_freep(&j.cg);
-	assert_ok(wdr_cgroup_sweep(j.t, "job", &j.err));
-	assert_ok(wdr_cgroup_new(j.t, "job", &none, 0, &j.cg, &j.err));
-	assert_ok(unlinkat(j.cg->fd[0], "memory.events", 0));
-	assert_int_equal(wdr_cgroup_oom_fd(j.cg, &events), -EOPNOTSUPP);
-	wdr_cgroup_oom_ack(j.cg);
-	end(&j);
+	fake_end(&j);
 }
 
 static void removes_what_a_sandbox_made_inside(void **state)
 {
-	struct job j;
+	struct fake_job j;
 
 	(void)state;
-	begin(&j, fake_hybrid);
+	fake_begin(&j, fake_hybrid);
 	mkdir_at("unified/warder/job/a");
 	mkdir_at("unified/warder/job/a/b");
 	mkdir_at("unified/warder/job/a/c");
@@ -264,7 +208,7 @@ static void removes_what_a_sandbox_made_inside(void **state)
 	assert_false(fake_has("memory/warder/job"));
 	assert_false(fake_has("pids/warder/job"));
 	assert_ok(wdr_cgroup_remove(j.cg, 0, &j.err));
-	end(&j);
+	fake_end(&j);
 }
 
 /* @n cgroups below the job, one in the other. */
@@ -284,37 +228,37 @@ static void nest(int n)
 static void stops_at_a_depth_and_at_a_number(void **state)
 {
 	char name[64];
-	struct job j;
+	struct fake_job j;
 	int i;
 
 	(void)state;
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	nest(WDR_CGROUP_MAX_DEPTH);
 	assert_ok(wdr_cgroup_remove(j.cg, 0, &j.err));
-	end(&j);
+	fake_end(&j);
 
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	nest(WDR_CGROUP_MAX_DEPTH + 1);
 	assert_int_equal(wdr_cgroup_remove(j.cg, 0, &j.err), -ELOOP);
 	assert_non_null(strstr(j.err.msg, "/warder/job: Too many levels"));
-	end(&j);
+	fake_end(&j);
 
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	for (i = 0; i < WDR_CGROUP_MAX_SUBS + 1; i++) {
 		(void)snprintf(name, sizeof(name), "warder/job/%d", i);
 		mkdir_at(name);
 	}
 	assert_int_equal(wdr_cgroup_remove(j.cg, 0, &j.err), -ELOOP);
-	end(&j);
+	fake_end(&j);
 }
 
 static void waits_for_the_last_process_and_no_longer(void **state)
 {
 	uint64_t started, ms;
-	struct job j;
+	struct fake_job j;
 
 	(void)state;
-	begin(&j, fake_hybrid);
+	fake_begin(&j, fake_hybrid);
 	fake_put("memory/warder/job", "cgroup.procs", "4194304\n");
 	started = wdr_cgroup_now_ns();
 	assert_int_equal(wdr_cgroup_remove(j.cg, 20, &j.err), -EBUSY);
@@ -324,15 +268,15 @@ static void waits_for_the_last_process_and_no_longer(void **state)
 	assert_false(fake_has("pids/warder/job")); /* the others are gone all the same */
 	fake_put("memory/warder/job", "cgroup.procs", "");
 	assert_ok(wdr_cgroup_remove(j.cg, 0, &j.err));
-	end(&j);
+	fake_end(&j);
 }
 
 static void tries_again_when_rmdir_is_refused(void **state)
 {
-	struct job j;
+	struct fake_job j;
 
 	(void)state;
-	begin(&j, fake_pure);
+	fake_begin(&j, fake_pure);
 	fake_fault.call = FAKE_RMDIR;
 	fake_fault.name = "job";
 	fake_fault.error = EBUSY;
@@ -340,18 +284,18 @@ static void tries_again_when_rmdir_is_refused(void **state)
 	assert_ok(wdr_cgroup_remove(j.cg, 1000, &j.err));
 	assert_int_equal(fake_fault.times, 0);
 	assert_false(fake_has("warder/job"));
-	end(&j);
+	fake_end(&j);
 }
 
 static void sweeps_by_name_whatever_is_there(void **state)
 {
 	pid_t pid = start_waiting();
 	char text[16];
-	struct job j;
+	struct fake_job j;
 	int status, fds;
 
 	(void)state;
-	begin(&j, fake_hybrid);
+	fake_begin(&j, fake_hybrid);
 	fds = fake_count_fds();
 	assert_ok(wdr_cgroup_sweep(j.t, "never", &j.err));
 	mkdir_at("memory/warder/half");
@@ -366,7 +310,7 @@ static void sweeps_by_name_whatever_is_there(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	assert_false(fake_has("unified/warder/job"));
 	assert_int_equal(fake_count_fds(), fds);
-	end(&j);
+	fake_end(&j);
 }
 
 int main(void)
@@ -378,7 +322,6 @@ int main(void)
 		cmocka_unit_test(enters_by_one_byte_for_each_v1_hierarchy),
 		cmocka_unit_test(kills_and_freezes_by_file),
 		cmocka_unit_test(kills_by_list_before_linux_5_14),
-		cmocka_unit_test(listens_to_the_oom_killer),
 		cmocka_unit_test(removes_what_a_sandbox_made_inside),
 		cmocka_unit_test(stops_at_a_depth_and_at_a_number),
 		cmocka_unit_test(waits_for_the_last_process_and_no_longer),

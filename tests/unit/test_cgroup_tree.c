@@ -4,8 +4,6 @@
 
 #include "fake_cgroup.h"
 
-#include "cgroup/cgroup_priv.h"
-
 static const struct wdr_cgroup_limits none = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
 static const struct wdr_cgroup_limits pids = { UINT64_MAX, UINT64_MAX, 20, 0 };
 
