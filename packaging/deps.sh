@@ -21,7 +21,6 @@ table() {
 	build  libjansson-dev          JSON
 	build  libcap-dev              capabilities
 	build  libsystemd-dev          event loop, D-Bus scopes, notify
-	build  libnl-route-3-dev       veth, addresses, routes
 	build  libnftables-dev         NAT
 	build  libssl-dev              SHA-256, Ed25519
 	build  libprotobuf-c-dev       seccheck messages
