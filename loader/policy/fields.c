@@ -236,13 +236,13 @@ static const uint64_t max_files = WDR_POLICY_MAX_FILES;
 		name, WDR_IS_OBJECT, false, wdr_field_object, 0, (table) \
 	}
 
-const struct wdr_field wdr_user_fields[] = {
+static const struct wdr_field user_fields[] = {
 	{ "uid", WDR_IS_WHOLE, false, read_id, AT(user.uid), NULL },
 	{ "gid", WDR_IS_WHOLE, false, read_id, AT(user.gid), NULL },
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_limits_fields[] = {
+static const struct wdr_field limits_fields[] = {
 	TIME("wall", limits.wall_ns, or_unlimited),
 	TIME("cpu", limits.cpu_ns, or_unlimited),
 	{ "cpus", WDR_IS_STRING | WDR_IS_NUMBER, false, read_cpus, AT(limits.cpus), NULL },
@@ -258,13 +258,13 @@ const struct wdr_field wdr_limits_fields[] = {
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_privileges_fields[] = {
+static const struct wdr_field privileges_fields[] = {
 	{ "capabilities", WDR_IS_ARRAY, false, read_caps, AT(capabilities), wdr_words_caps },
 	{ "no_new_privs", WDR_IS_BOOL, false, read_true, 0, NULL },
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_syscalls_fields[] = {
+static const struct wdr_field syscalls_fields[] = {
 	{ "profile", WDR_IS_STRING, false, read_profile, AT(syscalls.profile), wdr_words_profile },
 	{ "allow", WDR_IS_ARRAY, false, wdr_field_strings, 0, &calls_allowed },
 	{ "deny", WDR_IS_ARRAY, false, wdr_field_strings, 0, &calls_denied },
@@ -273,26 +273,26 @@ const struct wdr_field wdr_syscalls_fields[] = {
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_detect_cpu_fields[] = {
+static const struct wdr_field detect_cpu_fields[] = {
 	WORD("action", detect.cpu_action, wdr_words_detect),
 	{ "above", WDR_IS_NUMBER, false, read_share, AT(detect.cpu_above), NULL },
 	TIME("for", detect.cpu_for_ns, bounded),
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_detect_mining_fields[] = {
+static const struct wdr_field detect_mining_fields[] = {
 	WORD("action", detect.mining_action, wdr_words_detect),
 	{ "threshold", WDR_IS_NUMBER, false, read_share, AT(detect.mining_threshold), NULL },
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_detect_fields[] = {
-	PART("cpu", wdr_detect_cpu_fields),
-	PART("mining", wdr_detect_mining_fields),
+static const struct wdr_field detect_fields[] = {
+	PART("cpu", detect_cpu_fields),
+	PART("mining", detect_mining_fields),
 	WDR_FIELD_END,
 };
 
-const struct wdr_field wdr_audit_fields[] = {
+static const struct wdr_field audit_fields[] = {
 	{ "events", WDR_IS_ARRAY, false, read_events, AT(audit_events), wdr_words_audit },
 	WDR_FIELD_END,
 };
@@ -301,16 +301,16 @@ const struct wdr_field wdr_policy_fields[] = {
 	{ "version", WDR_IS_WHOLE, true, read_version, 0, NULL },
 	{ "name", WDR_IS_STRING, false, read_name, AT(name), NULL },
 	WORD("backend", backend, wdr_words_backend),
-	PART("user", wdr_user_fields),
+	PART("user", user_fields),
 	{ "workdir", WDR_IS_STRING, false, read_path, AT(workdir), NULL },
 	{ "env", WDR_IS_OBJECT, false, read_env, 0, NULL },
-	PART("limits", wdr_limits_fields),
+	PART("limits", limits_fields),
 	PART("filesystem", wdr_fs_fields),
-	PART("privileges", wdr_privileges_fields),
-	PART("syscalls", wdr_syscalls_fields),
+	PART("privileges", privileges_fields),
+	PART("syscalls", syscalls_fields),
 	PART("network", wdr_network_fields),
-	PART("detect", wdr_detect_fields),
-	PART("audit", wdr_audit_fields),
+	PART("detect", detect_fields),
+	PART("audit", audit_fields),
 	WORD("on_supervisor_loss", on_loss, wdr_words_on_loss),
 	WDR_FIELD_END,
 };

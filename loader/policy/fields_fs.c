@@ -97,7 +97,7 @@ static int read_target(struct wdr_cursor *c, json_t *v, const struct wdr_field *
 	return r < 0 ? r : wdr_policy_set_string(at, json_string_value(v));
 }
 
-const struct wdr_field wdr_mount_fields[] = {
+static const struct wdr_field mount_fields[] = {
 	{ "source", WDR_IS_STRING, true, read_source, offsetof(struct wdr_mount, source), NULL },
 	{ "target", WDR_IS_STRING, true, read_target, offsetof(struct wdr_mount, target), NULL },
 	{ "readonly", WDR_IS_BOOL, false, wdr_field_bool, offsetof(struct wdr_mount, readonly),
@@ -124,7 +124,7 @@ static int read_mounts(struct wdr_cursor *c, json_t *v, const struct wdr_field *
 
 		m->readonly = true;
 		mark = wdr_cursor_enter_index(c, i);
-		r = wdr_field_read(c, e, wdr_mount_fields, m);
+		r = wdr_field_read(c, e, mount_fields, m);
 		if (r < 0)
 			return r;
 		for (size_t j = 0; j < i; j++)

@@ -132,7 +132,7 @@ static int read_rule_name(struct wdr_cursor *c, json_t *v, const struct wdr_fiel
 	return r < 0 ? r : wdr_policy_set_string(at, json_string_value(v));
 }
 
-const struct wdr_field wdr_rule_fields[] = {
+static const struct wdr_field rule_fields[] = {
 	{ "action", WDR_IS_STRING, true, wdr_field_word, RULE_AT(action), wdr_words_verdict },
 	{ "to", WDR_IS_STRING, false, read_to, 0, NULL },
 	{ "list", WDR_IS_STRING, false, read_list, RULE_AT(list), NULL },
@@ -174,7 +174,7 @@ static int read_rules(struct wdr_cursor *c, json_t *v, const struct wdr_field *f
 		struct wdr_rule *rule = &p->net.rules[p->net.n_rules++];
 
 		mark = wdr_cursor_enter_index(c, i);
-		r = wdr_field_read(c, e, wdr_rule_fields, rule);
+		r = wdr_field_read(c, e, rule_fields, rule);
 		if (r == 0)
 			r = check_rule(c, rule);
 		if (r < 0)

@@ -83,20 +83,7 @@ struct wdr_strings {
 
 int wdr_field_strings(struct wdr_cursor *c, json_t *v, const struct wdr_field *f, void *at);
 
-/*
- * Field tables: the schema, as the test sees it. They fill a struct wdr_policy, but for those of
- * a mount and a rule.
- */
+/* The outermost table, which fills a struct wdr_policy, and those of two of its objects. */
 extern const struct wdr_field wdr_policy_fields[];
-extern const struct wdr_field wdr_user_fields[];
-extern const struct wdr_field wdr_limits_fields[];
-extern const struct wdr_field wdr_privileges_fields[];
-extern const struct wdr_field wdr_syscalls_fields[];
-extern const struct wdr_field wdr_detect_fields[];
-extern const struct wdr_field wdr_detect_cpu_fields[];
-extern const struct wdr_field wdr_detect_mining_fields[];
-extern const struct wdr_field wdr_audit_fields[];
 extern const struct wdr_field wdr_fs_fields[];
-extern const struct wdr_field wdr_mount_fields[];
 extern const struct wdr_field wdr_network_fields[];
-extern const struct wdr_field wdr_rule_fields[];
