@@ -130,7 +130,9 @@ void wdr_record_remove(struct wdr_record *r)
 static int sweep_one(struct wdr_state *s, const char *job,
 		     int (*fn)(const char *job, void *userdata), void *userdata)
 {
-	wdr_close_ int fd = openat(s->jobs_fd, job, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* Whatever stands there is swept: a fifo must not be waited for. */
+	wdr_close_ int fd =
+		openat(s->jobs_fd, job, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return 0;

@@ -48,6 +48,11 @@ RC=0
 wait $PID || RC=$?
 is "and is the reason" "$RC" 124
 
+ok "a fifo among the records holds nothing up" timeout 20 unshare -m sh -c '
+	mkdir -p /run/warder && mount -t tmpfs -o mode=0755 none /run/warder &&
+	mkdir -m 0700 /run/warder/jobs && mkfifo /run/warder/jobs/j-fifo &&
+	warder run -- true && ! [ -e /run/warder/jobs/j-fifo ]'
+
 ok "$ROUNDS supervisors killed at random times" timeout 200 /usr/bin/python3 "$TOP/tests/lib/chaos.py" "$ROUNDS"
 ok "all their jobs are dead" wait_for 2 no_job
 warder run -- true
