@@ -37,8 +37,8 @@ struct wdr_cgroup_usage {
 
 /*
  * Find this machine's hierarchies and prepare the folder warder with its controllers in each: at the
- * top, or where that can't be written, in this process' own cgroup. @root is NULL, or a folder that
- * is laid out as /sys/fs/cgroup for tests.
+ * top, or where that can't be written, in this process' own cgroup. As root they need not be
+ * mounted anywhere. @root is NULL, or a folder that is laid out as /sys/fs/cgroup for tests.
  *
  * On pure v2 under systemd as PID 1 the place is what systemd has delegated: this process' own
  * unit if it has Delegate=yes (it should say Slice=warder.slice, too), else a transient scope that is
@@ -133,7 +133,7 @@ void wdr_cgroup_oom_ack(struct wdr_cgroup *cg);
 /*
  * What the job sees at /sys/fs/cgroup, read-only: entry @i is a folder name ("" for the root
  * itself on pure v2, "memory", "cpu,cpuacct"...) and a directory descriptor that stays @cg's.
- * Returns -ENOENT past the last.
+ * Returns -ENOENT past the last; there is none where no hierarchy is mounted.
  */
 int wdr_cgroup_view(const struct wdr_cgroup *cg, unsigned int i, const char **ret_name,
 		    int *ret_fd);

@@ -33,6 +33,8 @@ struct wdr_cgroup_mount {
 	unsigned int ctls;   /* v1 only: v2's are read where the jobs are */
 	char root[PATH_MAX]; /* which cgroup of the hierarchy the mount shows: "/" */
 	char path[PATH_MAX]; /* where */
+	char name[64];	     /* folder in a job's view, "cpu,cpuacct"; "": the last of @path */
+	int fd;		     /* keeps a mount that is attached nowhere, else -1 */
 };
 
 struct wdr_cgroup_mounts {
@@ -44,14 +46,22 @@ struct wdr_cgroup_mounts {
 void wdr_cgroup_mounts_add(struct wdr_cgroup_mounts *ms, const char *line);
 /* Hierarchies by their customary places below @root, without /proc: v2 itself, or v1's folders. */
 void wdr_cgroup_mounts_guess(struct wdr_cgroup_mounts *ms, const char *root);
-/* By a guess that is verified, by /proc/self/mountinfo, else by guess. -ENOENT if there is no cgroup2 file system. */
-int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root,
+/* Those that are mounted nowhere, as root. Those that fail are not there. */
+void wdr_cgroup_mounts_make(struct wdr_cgroup_mounts *ms);
+/*
+ * By a guess that is verified, by /proc/self/mountinfo, by a guess, or by mounting them.
+ * -ENOENT if there is no cgroup2 file system.
+ */
+int wdr_cgroup_mounts_find(const char *root, struct wdr_cgroup_mounts **ret,
 			   struct wdr_err *err) wdr_must_check;
+void wdr_cgroup_mounts_freep(struct wdr_cgroup_mounts **ms);
+#define wdr_cgroup_mounts_ wdr_cleanup(wdr_cgroup_mounts_freep)
 
 /* A hierarchy in use. hier[0] of a tree is always v2. */
 struct wdr_cgroup_hier {
 	bool v2;
 	unsigned int ctls;
+	bool detached;	     /* mounted nowhere: what is in it can't be mounted elsewhere */
 	int base_fd;	     /* the cgroup that holds WDR_CGROUP_DIR */
 	int fd;		     /* WDR_CGROUP_DIR */
 	char name[64];	     /* folder in a job's view: "cpu,cpuacct"; "" for pure v2 */

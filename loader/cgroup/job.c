@@ -192,7 +192,7 @@ int wdr_cgroup_view(const struct wdr_cgroup *cg, unsigned int i, const char **re
 	unsigned int h;
 
 	for (h = 0; h < t->n; h++) {
-		if (cg->fd[h] < 0 || i--)
+		if (cg->fd[h] < 0 || t->hier[h].detached || i--)
 			continue;
 		*ret_name = t->hier[h].name;
 		*ret_fd = cg->fd[h];

@@ -164,21 +164,46 @@ static bool are_in_place(struct wdr_cgroup_mounts *ms)
 	return v2 && (ms->n == 1 || ctls == (1U << _WDR_CGROUP_CTL_MAX) - 1);
 }
 
-int wdr_cgroup_mounts_find(struct wdr_cgroup_mounts *ms, const char *root, struct wdr_err *err)
+static bool have_v2(const struct wdr_cgroup_mounts *ms)
 {
 	unsigned int i;
 
-	ms->n = 0;
-	if (!root && are_in_place(ms))
-		return 0;
+	for (i = 0; i < ms->n; i++)
+		if (ms->m[i].v2)
+			return true;
+	return false;
+}
+
+static void look_everywhere(struct wdr_cgroup_mounts *ms, const char *root)
+{
 	ms->n = 0;
 	if (!root)
 		read_mountinfo(ms);
-	if (!ms->n)
-		wdr_cgroup_mounts_guess(ms, root ? root : DEFAULT_ROOT);
-	for (i = 0; i < ms->n; i++)
-		if (ms->m[i].v2)
-			return 0;
-	return wdr_err_set(err, -ENOENT, "no cgroup2 file system is mounted: want one at %s",
-			   root ? root : DEFAULT_ROOT);
+	if (have_v2(ms))
+		return;
+	ms->n = 0;
+	wdr_cgroup_mounts_guess(ms, root ? root : DEFAULT_ROOT);
+	if (have_v2(ms) || root)
+		return;
+	ms->n = 0;
+	wdr_cgroup_mounts_make(ms);
+}
+
+int wdr_cgroup_mounts_find(const char *root, struct wdr_cgroup_mounts **ret, struct wdr_err *err)
+{
+	wdr_cgroup_mounts_ struct wdr_cgroup_mounts *ms = calloc(1, sizeof(*ms));
+	unsigned int i;
+
+	if (!ms)
+		return -ENOMEM;
+	for (i = 0; i < WDR_CGROUP_MAX_HIER; i++)
+		ms->m[i].fd = -1;
+	if (root || !are_in_place(ms))
+		look_everywhere(ms, root);
+	if (!have_v2(ms))
+		return wdr_err_set(err, -ENOENT,
+				   "no cgroup2 file system is mounted: want one at %s",
+				   root ? root : DEFAULT_ROOT);
+	*ret = WDR_TAKE_PTR(ms);
+	return 0;
 }

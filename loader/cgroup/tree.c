@@ -151,8 +151,10 @@ static void init_hier(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *
 {
 	h->v2 = m->v2;
 	h->ctls = m->ctls;
+	h->detached = m->fd >= 0;
 	memcpy(h->path, m->path, sizeof(h->path));
-	(void)snprintf(h->name, sizeof(h->name), "%.63s", strrchr(m->path, '/') + 1);
+	(void)snprintf(h->name, sizeof(h->name), "%.63s",
+		       *m->name ? m->name : strrchr(m->path, '/') + 1);
 }
 
 /* v2 becomes hier[0]. */
@@ -206,13 +208,13 @@ static bool by_systemd(const char *root, const struct wdr_cgroup_mounts *ms)
 int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
 {
 	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = alloc_tree();
-	wdr_free_ struct wdr_cgroup_mounts *ms = malloc(sizeof(*ms));
+	wdr_cgroup_mounts_ struct wdr_cgroup_mounts *ms = NULL;
 	bool systemd;
 	int r;
 
-	if (!ms || !t)
+	if (!t)
 		return -ENOMEM;
-	r = wdr_cgroup_mounts_find(ms, root, err);
+	r = wdr_cgroup_mounts_find(root, &ms, err);
 	if (r < 0)
 		return r;
 	systemd = by_systemd(root, ms);

@@ -24,10 +24,10 @@ static void reads_mountinfo(void **state)
 		"41 31 0:36 / /fifth rw - cgroup cgroup rw,cpu\n",
 	};
 	static const struct wdr_cgroup_mount want[] = {
-		{ false, 1U << WDR_CGROUP_CPU, "/", "/sys/fs/cgroup/cpu,cpuacct" },
-		{ false, 1U << WDR_CGROUP_MEMORY, "/docker/ab", "/sys/fs/my memory" },
-		{ true, 0, "/", "/sys/fs/cgroup/unified" },
-		{ false, 1U << WDR_CGROUP_PIDS, "/", "/pids" },
+		{ false, 1U << WDR_CGROUP_CPU, "/", "/sys/fs/cgroup/cpu,cpuacct", "", 0 },
+		{ false, 1U << WDR_CGROUP_MEMORY, "/docker/ab", "/sys/fs/my memory", "", 0 },
+		{ true, 0, "/", "/sys/fs/cgroup/unified", "", 0 },
+		{ false, 1U << WDR_CGROUP_PIDS, "/", "/pids", "", 0 },
 	};
 	static struct wdr_cgroup_mounts ms;
 	size_t i;
