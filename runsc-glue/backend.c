@@ -326,6 +326,7 @@ const struct wdr_backend_ops wdr_runsc_ops = {
 	 */
 	.own_tasks = 256,
 	.tasks_each = 10,
+	.late_cpus = true, /* 110 ms of CPU, which half a CPU would stretch by 50 */
 	.probe = runsc_probe,
 	.spawn = runsc_spawn,
 	.release = runsc_release,

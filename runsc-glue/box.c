@@ -221,35 +221,44 @@ static int make_image_root(struct wdr_backend_job *b)
 	return r;
 }
 
-static int attach_part(enum wdr_box_part part, size_t n, const struct wdr_box_tree *t)
+static int attach_new(const char *path, const struct wdr_box_tree *t)
 {
-	char path[WDR_BOX_PATH_MAX];
-	int r;
+	int r = t->is_dir ? make_dir(path, 0755) : put_file(path, "", 0);
 
-	(void)wdr_box_path(part, n, path);
-	r = t->is_dir ? make_dir(path, 0755) : put_file(path, "", 0);
 	return r < 0 ? r : attach(t->fd, path);
+}
+
+/* One mount for gVisor, however many hierarchies: on pure v2 the one view is the folder itself. */
+static int attach_view(const char *name, const struct wdr_box_tree *t)
+{
+	char path[sizeof(WDR_BOX_VIEWS) + sizeof(((struct wdr_spec_view *)0)->name)];
+
+	if (!name[0])
+		return attach(t->fd, WDR_BOX_VIEWS);
+	(void)snprintf(path, sizeof(path), WDR_BOX_VIEWS "/%s", name);
+	return attach_new(path, t);
 }
 
 static int attach_parts(struct wdr_backend_job *b)
 {
+	char path[WDR_BOX_PATH_MAX];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < b->n_mounts; i++)
-		r = attach_part(WDR_BOX_MOUNT, i, &b->mounts[i]);
+		r = attach_new(wdr_box_path(WDR_BOX_MOUNT, i, path), &b->mounts[i]);
 	for (unsigned int i = 0; r == 0 && i < b->spec->n_views; i++)
-		r = attach_part(WDR_BOX_VIEW, i, &b->views[i]);
+		r = attach_view(b->spec->views[i].name, &b->views[i]);
 	return r;
 }
 
 static int make_folders(void)
 {
 	static const char *const dirs[] = { WDR_BOX_BUNDLE, WDR_BOX_STATE, WDR_BOX_RW,
-					    WDR_BOX "/mnt", WDR_BOX "/view" };
+					    WDR_BOX "/mnt", WDR_BOX_VIEWS };
 	int r = make_tmpfs(WDR_BOX, BOX_OPTIONS);
 
 	for (size_t i = 0; r == 0 && i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		r = make_dir(dirs[i], 0711);
+		r = make_dir(dirs[i], 0755);
 	return r;
 }
 

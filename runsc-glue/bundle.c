@@ -14,7 +14,6 @@ const char *wdr_box_path(enum wdr_box_part part, size_t n, char buf[WDR_BOX_PATH
 		[WDR_BOX_TMPFS] = WDR_BOX_RW "/t",
 		[WDR_BOX_SHM] = WDR_BOX_RW "/shm",
 		[WDR_BOX_MOUNT] = WDR_BOX "/mnt/",
-		[WDR_BOX_VIEW] = WDR_BOX "/view/",
 	};
 
 	(void)snprintf(buf, WDR_BOX_PATH_MAX, "%s%zu", dir[part], n);
@@ -76,7 +75,6 @@ static void add_bind(struct out *o, enum wdr_box_part part, size_t n, const char
 static void add_mounts(struct out *o, const struct wdr_spec *s)
 {
 	const struct wdr_policy *p = s->policy;
-	char target[64];
 
 	add(o, json_pack("{s:s, s:s, s:s, s:[s, s, s]}", "destination", "/proc", "type", "proc",
 			 "source", "proc", "options", "nosuid", "nodev", "noexec"));
@@ -87,11 +85,10 @@ static void add_mounts(struct out *o, const struct wdr_spec *s)
 	add_writable(o, WDR_BOX_SHM, 0, "/dev/shm");
 	for (size_t i = 0; i < p->fs.n_mounts; i++)
 		add_bind(o, WDR_BOX_MOUNT, i, p->fs.mounts[i].target, p->fs.mounts[i].readonly);
-	for (unsigned int i = 0; i < s->n_views; i++) {
-		(void)snprintf(target, sizeof(target), "/sys/fs/cgroup%s%s",
-			       s->views[i].name[0] ? "/" : "", s->views[i].name);
-		add_bind(o, WDR_BOX_VIEW, i, target, true);
-	}
+	if (s->n_views)
+		add(o, json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "destination",
+				 "/sys/fs/cgroup", "type", "bind", "source", WDR_BOX_VIEWS,
+				 "options", "rbind", "ro", "nosuid", "nodev", "noexec"));
 }
 
 /* Spelt as capability.h does. The numbers never change. */

@@ -22,6 +22,7 @@
 #define WDR_BOX_ROOTFS	WDR_BOX "/rootfs"
 #define WDR_BOX_STATE	WDR_BOX "/state" /* runsc's --root */
 #define WDR_BOX_RW	WDR_BOX "/rw"	 /* a second tmpfs, as large as the policy's disk limit */
+#define WDR_BOX_VIEWS	WDR_BOX "/view"	 /* what the job sees of its cgroups, a folder each */
 #define WDR_BOX_LOG	WDR_BOX "/log"
 #define WDR_BOX_PANIC	WDR_BOX "/panic" /* what the sentry says when it crashes */
 #define WDR_BOX_CONSOLE WDR_BOX "/console"
@@ -29,15 +30,11 @@
 #define WDR_BOX_TRACE	WDR_BOX "/init.json" /* what the reader asks for */
 
 #define WDR_BOX_PATH_MAX 48
-/* proc, sys, tmpfs folders, /dev/shm, mounts, cgroup views */
-#define WDR_BUNDLE_MAX_MOUNTS \
-	(3 + WDR_POLICY_MAX_TMPFS + WDR_POLICY_MAX_MOUNTS + WDR_SPEC_MAX_VIEWS)
 
 enum wdr_box_part {
 	WDR_BOX_TMPFS, /* entry N of the policy's tmpfs list */
 	WDR_BOX_SHM,   /* /dev/shm; N is 0 */
-	WDR_BOX_MOUNT, /* entry N of the policy's mounts */
-	WDR_BOX_VIEW   /* entry N of the spec's views */
+	WDR_BOX_MOUNT  /* entry N of the policy's mounts */
 };
 
 /* Where the keeper puts part @n of that kind, and gVisor's gofer finds it. Returns @buf. */

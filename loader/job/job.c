@@ -92,7 +92,7 @@ static int make_cgroup(struct wdr_job *j, struct wdr_err *err)
 		.memory_bytes = l->memory_bytes,
 		.swap_bytes = l->swap_bytes,
 		.pids = l->pids,
-		.cpus = l->cpus,
+		.cpus = j->o.backend->late_cpus ? 0 : l->cpus,
 	};
 	struct wdr_cgroup_usage u;
 	int r;

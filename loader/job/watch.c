@@ -185,6 +185,17 @@ static void on_running(struct wdr_job *j, int tty_fd)
 		(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
 		wdr_job_resize(j, j->rows, j->cols);
 	}
+	if (j->cg && j->o.backend->late_cpus && l->cpus > 0 &&
+	    !(j->spec.waived & WDR_PROT_BIT(WDR_PROT_CPU_LIMIT))) {
+		int r = wdr_cgroup_set_cpus(j->cg, l->cpus);
+
+		if (r < 0) {
+			(void)wdr_err_wrap(&err, r, "limit the job's CPU share");
+			wdr_job_decide_error(j, EXIT_ERROR, &err);
+			wdr_job_kill(j);
+			return;
+		}
+	}
 	/* Not before: what is in the pipes of a job that never ran is not the job's. */
 	if (add_pumps(j, &err) < 0) {
 		wdr_job_decide_error(j, 125, &err);

@@ -9,6 +9,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/wdr_err.h"
 #include "model/spec.h"
 
@@ -37,6 +40,8 @@ struct wdr_backend_ops {
 	 * what the host counts is not it.
 	 */
 	uint64_t own_tasks, tasks_each;
+	/* Making the sandbox takes CPU of its own: the job's share holds from RUNNING on. */
+	bool late_cpus;
 
 	/* 0 if a sandbox really starts here; else -errno and why not. */
 	int (*probe)(struct wdr_err *err);

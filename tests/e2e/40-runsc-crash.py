@@ -6,7 +6,7 @@ import json, os, signal, subprocess, sys, time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARDER = os.path.join(os.environ.get("WDR_BUILD", TOP + "/build/plain"), "bin/warder")
-RESULT = os.path.join(os.environ["TMPDIR"], "result.json")
+RESULT = os.path.join(os.environ.get("TMPDIR", "/tmp"), "result.json")
 count = bad = 0
 
 
