@@ -6,6 +6,7 @@ in Markdown and keep them in build/results/bench.md. Exit 1 if a run failed or a
 import importlib, os, pathlib, platform, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 import wdr_bench

@@ -7,6 +7,7 @@ TAP. See fetch.sh, root.sh and init.sh."""
 import os, pathlib, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "lib"))
 import run
 
