@@ -17,6 +17,7 @@
 #include "model/protection.h"
 #include "runsc.h"
 #include "sandbox_priv.h"
+#include "seccheck.h"
 
 /* Where the supervisor's own cache is (state/state.h); not there yet: asked each time. */
 #define WDR_RUNSC_CACHE WDR_BOX "/cache"
@@ -42,6 +43,7 @@ static void runsc_freep(struct wdr_backend_job **pb)
 		wdr_closep(&b->views[i].fd);
 	free(b->mounts);
 	free(b->config);
+	free(b->session);
 	wdr_freep(pb);
 }
 
@@ -140,6 +142,20 @@ static int make_config(struct wdr_backend_job *b, struct wdr_err *err)
 	return b->config ? 0 : -ENOMEM;
 }
 
+static int make_session(struct wdr_backend_job *b, struct wdr_err *err)
+{
+	wdr_json_ json_t *session = NULL;
+	int r;
+
+	if (b->spec->tell && !(b->runsc.features & WDR_RUNSC_TRACE))
+		return wdr_err_set(err, -EOPNOTSUPP, "%s can't tell of its guest", b->runsc.path);
+	r = wdr_seccheck_session(b->spec->tell, WDR_BOX_SINK, &session);
+	if (r < 0 || !session)
+		return r;
+	b->session = json_dumps(session, JSON_COMPACT);
+	return b->session ? 0 : -ENOMEM;
+}
+
 static int clone_keeper(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)
 {
 	struct clone_args ca = {
@@ -185,6 +201,8 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 		e = open_trees(b, err);
 	if (e == 0)
 		e = make_config(b, err);
+	if (e == 0)
+		e = make_session(b, err);
 	if (e < 0)
 		return e;
 	if (mkdir(WDR_BOX, 0700) < 0 && errno != EEXIST)
@@ -260,6 +278,9 @@ static int take_message(const struct wdr_keep_msg *m, struct wdr_backend_msg *re
 		ret->exit_code = m->value;
 		take_err(m, err);
 		return 0;
+	case WDR_KEEP_SINK:
+		ret->event = WDR_BACKEND_SINK;
+		return 0;
 	case WDR_KEEP_LOST:
 		ret->event = WDR_BACKEND_LOST;
 		take_err(m, err);
@@ -286,10 +307,10 @@ static int runsc_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret,
 		return n < 0 ? (int)n : -EPIPE;
 	if (n != (ssize_t)sizeof(m))
 		return -EPROTO;
-	*ret = (struct wdr_backend_msg){ .tty_fd = -1 };
+	*ret = (struct wdr_backend_msg){ .fd = -1 };
 	r = take_message(&m, ret, err);
-	if (r == 0 && ret->event == WDR_BACKEND_RUNNING)
-		ret->tty_fd = WDR_TAKE_FD(fd);
+	if (r == 0)
+		ret->fd = WDR_TAKE_FD(fd);
 	return r;
 }
 
@@ -326,6 +347,7 @@ const struct wdr_backend_ops wdr_runsc_ops = {
 	 */
 	.own_tasks = 256,
 	.tasks_each = 10,
+	.gives = WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT), /* the guest's, by seccheck */
 	.late_cpus = true, /* 110 ms of CPU, which half a CPU would stretch by 50 */
 	.probe = runsc_probe,
 	.spawn = runsc_spawn,

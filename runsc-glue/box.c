@@ -278,6 +278,8 @@ int wdr_box_make(struct wdr_backend_job *b, struct wdr_err *err)
 	if (r < 0)
 		return wdr_err_wrap(err, r, "attach the mounts");
 	r = put_file(WDR_BOX_BUNDLE "/config.json", b->config, strlen(b->config));
+	if (r == 0 && b->session)
+		r = put_file(WDR_BOX_TRACE, b->session, strlen(b->session));
 	if (r < 0)
 		return wdr_err_wrap(err, r, "write config.json");
 	return wdr_box_place(b, err);

@@ -11,8 +11,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/wdr_event.h"
 #include "base/wdr_text.h"
 
 #define FIRST_FREE_FD (3 + WDR_COMMAND_MAX_FDS) /* below: what the command is given */
@@ -269,10 +269,7 @@ int wdr_command_kill(struct wdr_command *c)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(wdr_now_ns() / 1000000);
 }
 
 int wdr_command_wait(struct wdr_command *c, int timeout_ms, struct wdr_err *err)

@@ -8,15 +8,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/wdr_event.h"
 #include "base/wdr_io.h"
 #include "base/wdr_msg.h"
 #include "command.h"
@@ -31,17 +27,7 @@
 /* A stopped supervisor can't keep its own time: the keeper ends the job this long after. */
 #define WALL_GRACE_NS NS_PER_S
 
-struct keeper {
-	struct wdr_backend_job *b;
-	int ctl;
-	int stdio[3];
-	int console; /* listening, for the pty's master */
-	int tty;
-	pid_t sentry, gofer;
-	int gofer_status; /* 0: it runs, or ended well */
-};
-
-static void send_msg(struct keeper *k, uint32_t type, int32_t value, const struct wdr_err *err)
+static void send_msg(struct wdr_keeper *k, uint32_t type, int32_t value, const struct wdr_err *err)
 {
 	struct wdr_keep_msg m = { .type = type, .value = value };
 
@@ -51,120 +37,27 @@ static void send_msg(struct keeper *k, uint32_t type, int32_t value, const struc
 	(void)!wdr_msg_send(k->ctl, &m, sizeof(m), &k->tty, k->tty >= 0, 0);
 }
 
-static _Noreturn void fail(struct keeper *k, int exit_code, const struct wdr_err *err)
+static _Noreturn void fail(struct wdr_keeper *k, int exit_code, const struct wdr_err *err)
 {
 	send_msg(k, WDR_KEEP_FAILED, exit_code, err);
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* While it is one thread: spec.h, enter_fds. */
-static int enter_cgroups(struct keeper *k, struct wdr_err *err)
-{
-	const struct wdr_spec *s = k->b->spec;
-
-	for (unsigned int i = 0; i < s->n_enter_fds; i++)
-		if (write(s->enter_fds[i], "0", 1) < 0)
-			return wdr_err_wrap(err, -errno, "enter cgroup");
-	return 0;
-}
-
-static int close_others(struct keeper *k, struct wdr_err *err)
-{
-	int keep[3 + 1 + 2 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
-	struct wdr_backend_job *b = k->b;
-	size_t n = 0;
-	int r;
-
-	for (int i = 0; i < 3; i++)
-		keep[n++] = k->stdio[i];
-	keep[n++] = k->ctl;
-	keep[n++] = b->root.fd;
-	keep[n++] = b->spec->net_fd;
-	for (unsigned int i = 0; i < b->spec->n_views; i++)
-		keep[n++] = b->views[i].fd;
-	for (size_t i = 0; i < b->n_mounts; i++)
-		keep[n++] = b->mounts[i].fd;
-	r = wdr_close_except(keep, n);
-	return r < 0 ? wdr_err_wrap(err, r, "close descriptors") : 0;
-}
-
-/* The caller's command line, which `ps` would show for as long as the job runs. */
-static int hide(struct keeper *k, struct wdr_err *err)
-{
-	const struct wdr_spec *s = k->b->spec;
-	sigset_t none;
-
-	(void)err;
-	if (s->args_area)
-		memset(s->args_area, 0, s->args_area_len);
-	(void)prctl(PR_SET_NAME, "warder-keeper");
-	(void)setsid();
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	return 0;
-}
-
-/* A supervisor that died before this line: end of file on the socket, seen in wait_for_go(). */
-static int die_with_supervisor(struct keeper *k, struct wdr_err *err)
-{
-	(void)k;
-	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ?
-		       wdr_err_wrap(err, -errno, "parent-death signal") :
-		       0;
-}
-
-/*
- * Mounts of the host still come in; none of ours goes out. Old versions of runsc look for
- * /proc/sys/net/core/rmem_default to tell whether they are in the first network namespace, which
- * since Linux 6 every namespace has (gVisor fixed it in 2024): they are not to see it.
- */
-static int make_mounts(struct keeper *k, struct wdr_err *err)
-{
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return wdr_err_wrap(err, -errno, "leave the host's mount propagation");
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return wdr_err_wrap(err, -errno, "mount /proc of the sandbox's pid namespace");
-	if (k->b->spec->policy->net.mode == WDR_NET_EGRESS &&
-	    mount("warder", "/proc/sys/net", "tmpfs", MS_RDONLY, "size=0") < 0)
-		return wdr_err_wrap(err, -errno, "hide /proc/sys/net from runsc");
-	return 0;
-}
-
-static int make_box(struct keeper *k, struct wdr_err *err)
-{
-	return wdr_box_make(k->b, err);
-}
-
-static int open_console(struct keeper *k, struct wdr_err *err)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = WDR_BOX_CONSOLE };
-
-	if (!k->b->spec->tty)
-		return 0;
-	k->console = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (k->console < 0 || bind(k->console, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    listen(k->console, 1) < 0)
-		return wdr_err_wrap(err, -errno, "console socket");
-	return 0;
-}
-
 /* No command but this one can come here; end of file is a dead supervisor. */
-static int wait_for_go(struct keeper *k, struct wdr_err *err)
+static void wait_for_go(struct wdr_keeper *k)
 {
 	struct wdr_keep_cmd cmd;
 	ssize_t n;
 
-	(void)err;
 	do
 		n = recv(k->ctl, &cmd, sizeof(cmd), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(cmd) || cmd.type != WDR_KEEP_GO)
 		_exit(EXIT_NOT_STARTED);
-	return 0;
 }
 
 /* runsc has connected, handed the master over and gone. */
-static int take_tty(struct keeper *k, struct wdr_err *err)
+static int take_tty(struct wdr_keeper *k, struct wdr_err *err)
 {
 	wdr_close_ int conn = accept4(k->console, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	char name[64];
@@ -179,7 +72,7 @@ static int take_tty(struct keeper *k, struct wdr_err *err)
 }
 
 /* Who is who of the two children that runsc left us. */
-static int read_state(struct keeper *k, struct wdr_err *err)
+static int read_state(struct wdr_keeper *k, struct wdr_err *err)
 {
 	const char *id = k->b->spec->id;
 	wdr_free_ char *text = NULL;
@@ -202,7 +95,7 @@ static int read_state(struct keeper *k, struct wdr_err *err)
 }
 
 /* Put together `runsc FLAGS run --detach ... ID`. */
-static int make_command(struct keeper *k, struct wdr_args *a)
+static int make_command(struct wdr_keeper *k, struct wdr_args *a)
 {
 	const char *const run[] = {
 		"run",
@@ -211,7 +104,7 @@ static int make_command(struct keeper *k, struct wdr_args *a)
 		k->b->spec->tty ? "--console-socket=" WDR_BOX_CONSOLE : NULL,
 		k->b->spec->id,
 	};
-	int r = wdr_bundle_flags(k->b->spec, &k->b->runsc, false, a);
+	int r = wdr_bundle_flags(k->b->spec, &k->b->runsc, k->b->session, a);
 
 	for (size_t i = 0; r == 0 && i < sizeof(run) / sizeof(run[0]); i++)
 		if (run[i])
@@ -219,7 +112,7 @@ static int make_command(struct keeper *k, struct wdr_args *a)
 	return r;
 }
 
-static _Noreturn void fail_start(struct keeper *k)
+static _Noreturn void fail_start(struct wdr_keeper *k)
 {
 	struct wdr_err err = { 0 };
 	wdr_free_ char *log = NULL;
@@ -231,7 +124,7 @@ static _Noreturn void fail_start(struct keeper *k)
 	fail(k, code, &err);
 }
 
-static void start(struct keeper *k)
+static void start(struct wdr_keeper *k)
 {
 	wdr_command_ struct wdr_command *c = NULL;
 	struct wdr_args a = { 0 };
@@ -256,7 +149,7 @@ static void start(struct keeper *k)
 		fail(k, EXIT_NOT_STARTED, &err);
 }
 
-static void take_command(struct keeper *k)
+static void take_command(struct wdr_keeper *k)
 {
 	struct wdr_keep_cmd cmd;
 	ssize_t n = recv(k->ctl, &cmd, sizeof(cmd), MSG_DONTWAIT);
@@ -272,7 +165,7 @@ static void take_command(struct keeper *k)
  * The guest's end is an exit of the sentry. Whatever else ends it is a fault of the sandbox: a
  * signal, a panic, or the gofer's end before its own.
  */
-static void tell_end(struct keeper *k, int status)
+static void tell_end(struct wdr_keeper *k, int status)
 {
 	wdr_free_ char *panic = NULL;
 	struct wdr_err err = { 0 };
@@ -285,7 +178,7 @@ static void tell_end(struct keeper *k, int status)
 		send_msg(k, WDR_KEEP_EXITED, wdr_guest_status(status), NULL);
 }
 
-static void reap(struct keeper *k)
+static void reap(struct wdr_keeper *k)
 {
 	bool ended = false;
 	int status, end = 0;
@@ -305,24 +198,16 @@ static void reap(struct keeper *k)
 	_exit(0); /* and the kernel ends gofer and stubs */
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static _Noreturn void watch(struct keeper *k, int chld)
+static _Noreturn void watch(struct wdr_keeper *k, int chld)
 {
 	uint64_t wall = k->b->spec->policy->limits.wall_ns;
-	uint64_t end = wall == WDR_UNLIMITED ? UINT64_MAX : now_ns() + wall + WALL_GRACE_NS;
+	uint64_t end = wall == WDR_UNLIMITED ? UINT64_MAX : wdr_now_ns() + wall + WALL_GRACE_NS;
 	struct pollfd p[] = { { .fd = k->ctl, .events = POLLIN },
 			      { .fd = chld, .events = POLLIN } };
 	struct signalfd_siginfo si;
 
 	for (;;) {
-		uint64_t now = now_ns(), left = end - now;
+		uint64_t now = wdr_now_ns(), left = end - now;
 		struct timespec wait = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
 
 		reap(k);
@@ -352,28 +237,14 @@ static int watch_children(struct wdr_err *err)
 
 _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
 {
-	static const struct {
-		const char *name;
-		int (*run)(struct keeper *k, struct wdr_err *err);
-	} stages[] = {
-		{ "cgroups", enter_cgroups }, { "descriptors", close_others },
-		{ "process", hide },	      { "parent death", die_with_supervisor },
-		{ "mounts", make_mounts },    { "box", make_box },
-		{ "console", open_console },  { "go", wait_for_go },
-	};
-	struct keeper k = { .b = b, .ctl = ctl_fd, .console = -1, .tty = -1 };
+	struct wdr_keeper k = { .b = b, .ctl = ctl_fd, .console = -1, .tty = -1 };
 	struct wdr_err err = { 0 };
 	int chld;
 
 	memcpy(k.stdio, b->spec->stdio_fds, sizeof(k.stdio));
-	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-		int r = stages[i].run(&k, &err);
-
-		if (r < 0 && !err.code)
-			(void)wdr_err_wrap(&err, r, "%s", stages[i].name);
-		if (r < 0)
-			fail(&k, EXIT_NOT_STARTED, &err);
-	}
+	if (wdr_keep_prepare(&k, &err) < 0)
+		fail(&k, EXIT_NOT_STARTED, &err);
+	wait_for_go(&k);
 	chld = watch_children(&err);
 	if (chld < 0)
 		fail(&k, EXIT_NOT_STARTED, &err);

@@ -34,6 +34,7 @@ enum wdr_keep_msg_type {
 	WDR_KEEP_FAILED = 2,  /* value: exit code, err: why */
 	WDR_KEEP_EXITED = 3,  /* value: wait status of the guest's main process */
 	WDR_KEEP_LOST = 4,    /* err: which part of the sandbox broke, and how */
+	WDR_KEEP_SINK = 5,    /* carries the socket that the sentry will tell of the guest on */
 };
 
 struct wdr_keep_msg {
@@ -54,6 +55,7 @@ struct wdr_backend_job {
 	int pidfd;
 	int ctl_fd;		  /* this process's end */
 	char *config;		  /* text of config.json */
+	char *session;		  /* text of the seccheck session, NULL: none */
 	struct wdr_box_tree root; /* of --root; fd -1: the host's */
 	struct wdr_box_tree *mounts;
 	size_t n_mounts;
@@ -72,6 +74,23 @@ int wdr_sandbox_try(const struct wdr_runsc *r, int timeout_ms, struct wdr_err *e
 
 /* Everything from clone3 on; ends in _exit. @ctl_fd is the keeper's end. */
 _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd);
+
+/* The keeper itself. */
+struct wdr_keeper {
+	struct wdr_backend_job *b;
+	int ctl;
+	int stdio[3];
+	int console; /* listening, for the pty's master */
+	int tty;
+	pid_t sentry, gofer;
+	int gofer_status; /* 0: it runs, or ended well */
+};
+
+/*
+ * Cgroups, descriptors, mounts, the box, sockets: everything up to the wait for the supervisor.
+ * -errno, with *err saying what could not be done.
+ */
+int wdr_keep_prepare(struct wdr_keeper *k, struct wdr_err *err) wdr_must_check;
 
 /* In the keeper's mount namespace: make WDR_BOX and all that is below it. */
 int wdr_box_make(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;

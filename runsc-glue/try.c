@@ -3,18 +3,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/wdr_event.h"
 #include "policy/policy.h"
 #include "runsc.h"
 #include "sandbox_priv.h"
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(wdr_now_ns() / 1000000);
 }
 
 static int await_end(struct wdr_backend_job *b, int timeout_ms, struct wdr_err *err)
@@ -33,7 +30,7 @@ static int await_end(struct wdr_backend_job *b, int timeout_ms, struct wdr_err *
 		if (r < 0 && errno == EINTR)
 			continue;
 		r = r < 0 ? -errno : wdr_runsc_ops.receive(b, &m, err);
-		wdr_closep(&m.tty_fd);
+		wdr_closep(&m.fd);
 		if (r < 0)
 			return wdr_err_wrap(err, r, "sandbox lost");
 		if (m.event == WDR_BACKEND_FAILED)

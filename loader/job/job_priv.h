@@ -30,6 +30,8 @@ struct wdr_job {
 
 	struct wdr_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src,
 		*done_src;
+	struct wdr_seccheck *guest; /* what the sandbox tells of its inside; NULL: nothing */
+	struct wdr_source *guest_src;
 	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
 	uint64_t oom_before; /* counter at the start */
 	bool decided;	     /* result.exit is final */
@@ -64,6 +66,12 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 void wdr_job_unwatch(struct wdr_job *j);
 /* After the last output byte, or its loss: the job is over. */
 void wdr_job_maybe_done(struct wdr_job *j);
+
+/* Read what the sandbox tells on the listening @fd, which becomes the job's. */
+int wdr_job_guest_listen(struct wdr_job *j, int fd, struct wdr_err *err) wdr_must_check;
+/* After its death: take the last of it, and the counts into the result. */
+void wdr_job_guest_finish(struct wdr_job *j);
+void wdr_job_guest_stop(struct wdr_job *j);
 
 /* Undo the steps that were done, last first. */
 void wdr_job_undo(struct wdr_job *j);

@@ -149,7 +149,7 @@ static void find_lacks(struct wdr_job *j, struct lack *l)
 	int r;
 
 	lack(l, j->o.disabled, "turned off by WARDER_DISABLE");
-	lack(l, NOT_BUILT, "this build has no kernel program for it");
+	lack(l, NOT_BUILT & ~j->o.backend->gives, "this build has no kernel program for it");
 	if (!j->spec.privileged)
 		lack(l, WDR_PROT_BIT(WDR_PROT_HOST_UID), "only root can give a job its own uid");
 	if (wdr_landlock_abi() < 0)
@@ -192,6 +192,8 @@ int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
 		return wdr_err_set(err, -EINVAL,
 				   "seccomp and landlock need no_new_privs: turn them off, too");
 	j->spec.waived = l.missing;
+	if (j->o.backend->gives & asked & ~missing & WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT))
+		j->spec.tell |= WDR_TELL_CALLS;
 	j->result.prot_missing = missing;
 	j->result.prot_on = asked & ~missing;
 	return 0;

@@ -206,9 +206,17 @@ static void on_running(struct wdr_job *j, int tty_fd)
 static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 			 const struct wdr_err *err)
 {
+	struct wdr_err e = { 0 };
+
 	switch (m->event) {
 	case WDR_BACKEND_RUNNING:
-		on_running(j, m->tty_fd);
+		on_running(j, m->fd);
+		break;
+	case WDR_BACKEND_SINK:
+		if (wdr_job_guest_listen(j, m->fd, &e) < 0) {
+			wdr_job_decide_error(j, EXIT_ERROR, &e);
+			wdr_job_kill(j);
+		}
 		break;
 	case WDR_BACKEND_FAILED:
 		wdr_job_decide_error(j, m->exit_code, err);
@@ -266,6 +274,7 @@ static void on_dead(struct wdr_source *s, int fd, uint32_t revents, void *userda
 	(void)revents;
 	take_messages(j);
 	j->dead = true;
+	wdr_job_guest_finish(j);
 	wdr_source_freep(&j->pidfd_src);
 	wdr_source_freep(&j->wall_src);
 	wdr_source_freep(&j->cpu_src);
@@ -304,6 +313,7 @@ void wdr_job_unwatch(struct wdr_job *j)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		wdr_source_freep(all[i]);
+	wdr_job_guest_stop(j);
 	wdr_pump_freep(&j->in);
 	wdr_pump_freep(&j->out);
 	wdr_pump_freep(&j->err);

@@ -23,13 +23,18 @@ enum wdr_backend_event {
 	WDR_BACKEND_FAILED,  /* it could not be; *err says why, exit_code what to exit with */
 	WDR_BACKEND_EXITED,  /* the main process has ended; status is wait4's */
 	WDR_BACKEND_LOST,    /* the sandbox broke under it; *err says how */
+	WDR_BACKEND_SINK,    /* before it runs: fd is where telemetry of the guest will come */
 };
 
 struct wdr_backend_msg {
 	enum wdr_backend_event event;
 	int status;    /* WDR_BACKEND_EXITED */
 	int exit_code; /* WDR_BACKEND_FAILED: 125, 126 or 127 */
-	int tty_fd; /* the pty's master with WDR_BACKEND_RUNNING of a tty job, else -1; receiver owns */
+	/*
+	 * The receiver's. With WDR_BACKEND_RUNNING of a tty job the pty's master; with
+	 * WDR_BACKEND_SINK a listening socket; else -1.
+	 */
+	int fd;
 };
 
 struct wdr_backend_ops {
@@ -42,6 +47,8 @@ struct wdr_backend_ops {
 	uint64_t own_tasks, tasks_each;
 	/* Making the sandbox takes CPU of its own: the job's share holds from RUNNING on. */
 	bool late_cpus;
+	/* WDR_PROT_BIT()s that it brings itself, where others need a program in the kernel. */
+	uint64_t gives;
 
 	/* 0 if a sandbox really starts here; else -errno and why not. */
 	int (*probe)(struct wdr_err *err);

@@ -19,6 +19,14 @@ struct wdr_spec_view {
 #define WDR_SPEC_MAX_VIEWS 8
 #define WDR_SPEC_MAX_ENTER 4
 
+/* What is to be told of the guest, where the backend can (WDR_BACKEND_SINK). */
+enum wdr_telemetry {
+	WDR_TELL_CALLS = 1 << 0, /* every system call, to be counted */
+	WDR_TELL_EXEC = 1 << 1,	 /* processes: clone, exec, exit */
+	WDR_TELL_NET = 1 << 2,	 /* connect */
+	WDR_TELL_FILE = 1 << 3,	 /* open */
+};
+
 struct wdr_spec {
 	char id[WDR_JOB_ID_SIZE];
 	const struct wdr_policy *policy;
@@ -42,5 +50,6 @@ struct wdr_spec {
 	unsigned int n_views;
 	char *args_area; /* the caller's own command line in memory: a forked pid 1 wipes it */
 	size_t args_area_len;
+	unsigned int tell;     /* enum wdr_telemetry */
 	const char *cache_dir; /* for compiled filters, or NULL */
 };

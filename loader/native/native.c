@@ -254,11 +254,11 @@ static int native_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	if (n != (ssize_t)sizeof(m))
 		return -EPROTO;
-	*ret = (struct wdr_backend_msg){ .tty_fd = -1 };
+	*ret = (struct wdr_backend_msg){ .fd = -1 };
 	switch (m.type) {
 	case NATIVE_MSG_RUNNING:
 		ret->event = WDR_BACKEND_RUNNING;
-		ret->tty_fd = WDR_TAKE_FD(fd);
+		ret->fd = WDR_TAKE_FD(fd);
 		return 0;
 	case NATIVE_MSG_FAILED:
 		ret->event = WDR_BACKEND_FAILED;

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What is said of a guest's system calls is the guest's own, by name, with what was lost.
+# timeout: 180
+. "$(dirname "$0")/../lib/tap.sh"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+need python3 jq
+[ -x "$TOP/build/runsc/new/runsc" ] || [ -x "$TOP/build/runsc/old/runsc" ] || skip_all "needs build/runsc (packaging/runsc.sh)"
+begin
+
+CALLS='import os
+for i in range(5000): os.getppid()
+for i in range(300): os.stat("/etc/passwd")'
+q() { printf %s "$JSON" | jq -r "$1"; }
+
+for age in new old; do
+	export WARDER_RUNSC="$TOP/build/runsc/$age/runsc"
+	[ -x "$WARDER_RUNSC" ] || continue
+	run warder run -b runsc --json --syscalls -- python3 -c "$CALLS"
+	JSON=$OUT
+	is "$age: a job that is counted ends as any other" "$(q '.exit.reason, .exit.code' | tr '\n' ' ')" "exited 0 "
+	is "$age: the counts are the guest's" "$(q '.usage.syscalls.origin, .protections.syscall_count' | tr '\n' ' ')" "guest on "
+	SEEN=$(q '.usage.syscalls.by_name.getppid')
+	LOST=$(q '.usage.syscalls.lost')
+	ok "$age: every call is there or lost ($SEEN and $LOST of 5000)" test "$SEEN" -le 5000 -a $((SEEN + LOST)) -ge 5000
+	ok "$age: and few are lost" test "$LOST" -lt 500
+	is "$age: of each kind" "$(q '.usage.syscalls.by_name | (.newfstatat + .stat + .statx >= 250), (.execve == 1 or .execve == null), (.openat > 5)' | tr '\n' ' ')" "true true true "
+	is "$age: the total is their sum" "$(q '.usage.syscalls | .total == ([.by_name[]] | add)')" true
+	run warder run -b runsc --json -- true
+	JSON=$OUT
+	is "$age: who does not ask is told nothing" "$(q '.usage.syscalls, .protections.syscall_count' | tr '\n' ' ')" "null off "
+done
+end
