@@ -74,9 +74,10 @@ static int add_calls(json_t *list)
 }
 
 /*
- * Points that a version lacks are left out of the session. The sentry tries a full socket again,
- * three times and for 0.1 ms each, before it drops a message: enough for a reader that is alive.
- * With its own limit of 10 ms a reader that is not would slow the guest by 34 times.
+ * Points that a version lacks are left out of the session. When the socket is full the sentry tries
+ * once more before it drops a message, and counts it. Measured on two busy cores (load 14), of
+ * 20,000 calls: without a second try up to half were lost to a reader that reads, with one at most
+ * 0.7 %. A reader that does not read makes a call cost 0.6 ms then, with two tries 3 ms.
  */
 int wdr_seccheck_session(unsigned int what, const char *endpoint, json_t **ret)
 {
@@ -97,8 +98,8 @@ int wdr_seccheck_session(unsigned int what, const char *endpoint, json_t **ret)
 		return -ENOMEM;
 	o = json_pack("{s:{s:s, s:b, s:O, s:[{s:s, s:{s:s, s:i, s:s, s:s}}]}}", "trace_session",
 		      "name", "Default", "ignore_missing", true, "points", list, "sinks", "name",
-		      "remote", "config", "endpoint", endpoint, "retries", 3, "backoff", "50us",
-		      "backoff_max", "100us");
+		      "remote", "config", "endpoint", endpoint, "retries", 1, "backoff", "10us",
+		      "backoff_max", "10us");
 	if (!o)
 		return -ENOMEM;
 	*ret = o;
