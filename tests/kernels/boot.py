@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 480
 """usage: boot.py SERIES [systemd]: boot Debian's kernel of that series under emulation, with the tests
 in its root file system, systemd as the first process where asked for, and tell what they said, as
-TAP. See fetch.sh, root.sh and init.sh."""
+TAP. See fetch.sh, root.sh and init.sh. WDR_ONLY='PATTERN' in the environment: only tests so named."""
 import os, pathlib, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "lib"))
 import run
 
-BOOT_AND_TEST_S = 180
+BOOT_AND_TEST_S = 420
 QEMU = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
         "-smp", "2", "-m", "1536", "-nodefaults", "-no-user-config", "-display", "none",
         "-serial", "stdio", "-no-reboot", "-net", "none"]
@@ -34,7 +34,7 @@ def prepare(series, init):
 def boot(kernel, root, init):
     """The lines of the console."""
     argv = [*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", root, "-append",
-            " ".join([APPEND, *(f"WDR_INIT={i}" for i in init)])]
+            " ".join([APPEND, *(f"WDR_INIT={i}" for i in init), f"WDR_ONLY={os.environ.get('WDR_ONLY', '*')}"])]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=BOOT_AND_TEST_S, check=False)

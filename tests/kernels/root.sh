@@ -15,10 +15,10 @@ chmod 755 "$root" # it becomes / of the guest
 PATH=$PATH:/usr/sbin:/sbin
 
 # What tests call beside busybox's own; what is missing here is missing there.
-TOOLS="bash ip tc nft jq unshare nsenter setpriv prlimit strace python3 bpftool"
-# Modules that are loaded at boot, with what they need.
-MODULES="veth dummy sch_ingress cls_bpf act_bpf overlay nf_tables nft_masq nft_chain_nat nft_ct
-	nft_fib_ipv4 nft_fib_ipv6 nft_reject_inet nft_limit"
+TOOLS="dash bash ip tc nft jq unshare nsenter setpriv prlimit strace python3 bpftool modprobe"
+# Modules, by folder below kernel/, and what they need: the kernel asks modprobe for them by itself.
+MODULES="drivers/net/[a-z_]*.ko* net/sched net/netfilter net/ipv4 net/ipv6 net/bridge net/8021q
+	net/packet fs/overlayfs"
 
 SYSTEMD="systemctl busctl systemd-run dbus-daemon"
 [ "$init" = systemd ] && TOOLS="$TOOLS $SYSTEMD"
@@ -49,7 +49,6 @@ libraries() {
 }
 
 copy /bin/busybox
-ln -s busybox "$root$(realpath /bin)/sh"
 programs=
 for tool in $TOOLS; do
 	path=$(command -v "$tool" || :)
@@ -57,6 +56,13 @@ for tool in $TOOLS; do
 	[ -n "$path" ] || continue
 	copy "$path"
 	programs="$programs $path"
+done
+# The shell is not busybox's, which prefers its own applets to the programs of the same name; these
+# stand in only for what is not there.
+ln -s dash "$root$(realpath /bin)/sh"
+for applet in $(busybox --list); do
+	[ -e "$root/usr/bin/$applet" ] || [ -e "$root/usr/sbin/$applet" ] || [ "$applet" = sh ] ||
+		ln -s "$(realpath /bin)/busybox" "$root/usr/bin/$applet"
 done
 python=$(basename "$(realpath /usr/bin/python3)")
 ln -sf "$python" "$root/usr/bin/python3"
@@ -88,20 +94,14 @@ copy $(libraries $programs $(find build/plain/bin build/plain/tests -type f -per
 copy /usr/lib/locale/C.utf8/LC_CTYPE 2>/dev/null || :
 
 version=$(cat "$kernel/version")
-for m in $MODULES; do
-	modprobe -d "$kernel" -S "$version" --show-depends "$m" 2>/dev/null || :
-done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' >"$root/modules.list"
-mkdir "$root/modules"
-while read -r ko; do
-	name=$(basename "$ko" | sed 's/\.ko.*//').ko
-	case $ko in
-	*.xz) xz -dc "$ko" ;;
-	*.zst) zstd -qdc "$ko" ;;
-	*) cat "$ko" ;;
-	esac >"$root/modules/$name"
-	echo "$name"
-done <"$root/modules.list" >"$root/modules/order"
-rm "$root/modules.list"
+modules=lib/modules/$version
+# shellcheck disable=SC2086 # patterns
+(cd "$kernel/$modules/kernel" && find $MODULES -name '*.ko*') |
+	sed 's,.*/,,; s/\.ko.*//' |
+	xargs modprobe -a -d "$kernel" -S "$version" --show-depends |
+	sed -n "s,^insmod .*/\($modules/[^ ]*\).*,\1,p" | sort -u >"$root/wanted"
+(cd "$kernel" && { cat "$root/wanted" && ls "$modules"/modules.*; } | cpio -pdm --quiet "$root/usr")
+rm "$root/wanted"
 
 cp tests/kernels/init.sh "$root/init"
 chmod 755 "$root/init"
