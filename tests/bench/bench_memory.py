@@ -38,8 +38,11 @@ def rows(_quick):
                            stdin=subprocess.DEVNULL)
     try:
         until = time.monotonic() + SETTLE_S
-        while not runs_sleep(job.pid) and time.monotonic() < until:
+        while job.poll() is None and not runs_sleep(job.pid) and time.monotonic() < until:
             time.sleep(0.02)
+        if job.poll() is not None:
+            yield Row("warder run", f"ended with {job.returncode}", met=False)
+            return
         ours = [p for p in tree(job.pid) if is_ours(p)]
         sizes = [resident(p) for p in ours]
     finally:
