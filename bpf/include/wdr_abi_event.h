@@ -19,7 +19,8 @@ enum wdr_ev_type {
 	WDR_EV_FORK = 5,   /* struct wdr_ev_fork */
 	WDR_EV_EXIT = 6,   /* struct wdr_ev_exit: the last thread of a process has gone */
 	WDR_EV_OOM = 7,	   /* struct wdr_ev_hdr alone: the OOM killer took this process */
-	WDR_EV_CAP = 8,	   /* struct wdr_ev_cap: a capability was asked for and refused */
+	WDR_EV_CAP = 8, /* struct wdr_ev_cap: a capability was asked for and refused, first time */
+	WDR_EV_SIGSYS = 9, /* struct wdr_ev_sigsys: seccomp killed a task */
 };
 
 struct wdr_ev_hdr {
@@ -84,3 +85,10 @@ struct wdr_ev_cap {
 	__u32 zero;
 };
 WDR_ABI_SIZE(wdr_ev_cap, 56);
+
+struct wdr_ev_sigsys {
+	struct wdr_ev_hdr hdr;
+	__s32 nr; /* of the system call */
+	__u32 zero;
+};
+WDR_ABI_SIZE(wdr_ev_sigsys, 56);

@@ -27,7 +27,7 @@ enum wdr_slot_flag {
 	WDR_SLOT_CONTAIN = 1 << 3, /* a lost supervisor changes nothing */
 	WDR_SLOT_COUNT = 1 << 4,   /* count system calls in row .counts */
 	WDR_SLOT_PROC = 1 << 5,	   /* send exec, fork, exit and refused capabilities */
-	WDR_SLOT_SPARE = 1 << 6,   /* not yet anybody's: judge nothing, deny everything */
+	WDR_SLOT_SIGSYS = 1 << 6,  /* send which system call seccomp killed a task for */
 };
 
 enum wdr_on_denied {
@@ -94,10 +94,11 @@ struct wdr_live {
 	__u64 cpu_ns;		   /* counted by the sampler: behind by up to its period a CPU */
 	__u64 cpu_step;		   /* number of the newest bucket */
 	__u64 cpu_at[WDR_CPU_BUCKETS]; /* cpu_ns when bucket step % WDR_CPU_BUCKETS began */
+	__u64 caps;		       /* bit N: capability N was refused, and told once */
 	__u32 cpu_above;	       /* 1: the alert is out */
 	__u32 zero;
 };
-WDR_ABI_SIZE(wdr_live, 352);
+WDR_ABI_SIZE(wdr_live, 360);
 
 /* A supervisor: a process with a heartbeat, a ring at the same number, and jobs. */
 struct wdr_sup {
@@ -114,8 +115,25 @@ struct wdr_counts {
 	__u64 denied[WDR_SYSCALLS_MAX]; /* refused by seccomp before they began */
 	__u64 uring[WDR_URING_MAX];	/* io_uring operations by opcode */
 	__u64 other;			/* numbers past the tables, other architectures' calls */
+	__u64 lost; /* calls of which it is not known whether they were refused */
 };
-WDR_ABI_SIZE(wdr_counts, 8712);
+WDR_ABI_SIZE(wdr_counts, 8720);
+
+/* A thread of a job whose calls are counted. */
+struct wdr_call {
+	__u64 job;
+	__u32 counts; /* wdr_slot.counts, the slot's own number */
+	__u32 inside; /* 1: between sys_enter and sys_exit */
+};
+WDR_ABI_SIZE(wdr_call, 16);
+
+/* The slice of CPU time that a job's task is in, on one CPU. */
+struct wdr_cpu_slice {
+	__u64 job;
+	__u64 counted_ns; /* of this slice already in wdr_live.cpu_ns */
+	__u64 began_ns;	  /* the perf clock's running time when the job last left this CPU */
+};
+WDR_ABI_SIZE(wdr_cpu_slice, 24);
 
 /* The one cell of what all share. Only `levels` and `n_levels` are for the programs. */
 struct wdr_shared {

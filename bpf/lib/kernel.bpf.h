@@ -26,14 +26,54 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct thread_info {
+	unsigned long flags;
+};
+
+/* arm64's has none. */
+struct thread_info___x86 {
+	__u32 status;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	int exit_code;
 	struct task_struct *real_parent;
-	struct task_struct *group_leader;
+	struct signal_struct *signal;
 	struct css_set *cgroups;
 	char comm[16];
+};
+
+/* x86-64 and arm64 keep the number of a system call in these. */
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+};
+
+struct pt_regs___arm64 {
+	int syscallno;
+};
+
+struct kernel_siginfo {
+	union {
+		struct {
+			int _syscall;
+		} _sigsys;
+	} _sifields;
 };
 
 struct linux_binprm {
@@ -45,6 +85,10 @@ struct io_kiocb {
 };
 
 #pragma clang attribute pop
+
+struct pt_regs;
+struct cred;
+struct user_namespace;
 
 /* include/linux/pid.h */
 enum pid_type {

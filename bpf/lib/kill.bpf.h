@@ -67,3 +67,16 @@ WDR_INLINE void wdr_kill(const struct wdr_ctx *c, __u32 why, __u64 value)
 	ev->rc = c->live->kill_rc;
 	bpf_ringbuf_submit(ev, 0);
 }
+
+/*
+ * For programs that run in the job's tasks: a sentenced job is killed again where that failed (from
+ * an exiting task no signal can be sent), and the current task where the kernel can't reach all.
+ */
+WDR_INLINE void wdr_kill_rest(const struct wdr_ctx *c)
+{
+	if (!c->live->killed)
+		return;
+	if (c->live->kill_rc)
+		c->live->kill_rc = wdr_kill_init(c->slot);
+	bpf_send_signal(WDR_SIGKILL);
+}

@@ -115,6 +115,14 @@ int wdr_kern_attach_parent(struct wdr_kern *k, int fd, uint64_t id, struct wdr_e
 			  err);
 }
 
+int wdr_kern_job_folder(struct wdr_kern *k, uint64_t job, struct wdr_err *err)
+{
+	char path[WDR_KERN_PATH_MAX];
+
+	folder_path(k, WDR_KERN_JOBS, job, path);
+	return make_folder(k, WDR_KERN_JOBS, path, err);
+}
+
 int wdr_kern_attach_job(struct wdr_kern *k, int fd, uint64_t job, struct wdr_err *err)
 {
 	return attach_set(k, fd, job_programs, COUNT(job_programs), WDR_KERN_JOBS, job, err);

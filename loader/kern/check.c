@@ -26,6 +26,8 @@ int wdr_kern_programs(bool verbose,
 
 #define COVERS                                                                         \
 	(WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET) | \
+	 WDR_PROT_BIT(WDR_PROT_CPU_BUDGET) | WDR_PROT_BIT(WDR_PROT_DETECT_CPU) |       \
+	 WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS) |   \
 	 WDR_PROT_BIT(WDR_PROT_HEARTBEAT))
 
 /* Why protection @prot is missing: the first of its programs that does not load. */

@@ -119,6 +119,7 @@ struct wdr_kern_ask {
 	enum wdr_cpu_act cpu_act;
 	bool count; /* system calls */
 	bool proc;  /* exec, fork, exit, OOM victim, refused capabilities */
+	bool sigsys; /* which call seccomp killed a task for; where the kernel can't, it is not told */
 };
 
 /*
@@ -154,7 +155,10 @@ int wdr_kern_slot_denials(const struct wdr_kern_slot *s,
 				       const struct wdr_deny_val *val),
 			  void *arg) wdr_must_check;
 
-/* System calls so far, of all CPUs together. -ENODATA if they are not counted. */
+/*
+ * System calls so far, of all CPUs together. `lost` is what is not known to be counted: at most that
+ * many calls, of all jobs, were missed. -ENODATA if they are not counted.
+ */
 int wdr_kern_slot_counts(const struct wdr_kern_slot *s, struct wdr_counts *ret) wdr_must_check;
 
 /* "openat" for IORING_OP_OPENAT; NULL past those of Linux 7.0. */

@@ -31,6 +31,10 @@ enum wdr_kern_map {
 	WDR_MAP_FRAGS,
 	WDR_MAP_DENIALS,
 	WDR_MAP_DENIAL_KEYS,
+	WDR_MAP_CPU_SLICES,
+	WDR_MAP_CPU_TASKS,
+	WDR_MAP_COUNTS,
+	WDR_MAP_CALLS,
 	_WDR_MAP_MAX
 };
 
@@ -45,6 +49,20 @@ enum wdr_kern_prog {
 	WDR_PROG_SKB_IN,
 	WDR_PROG_TC_OUT,
 	WDR_PROG_TC_IN,
+	WDR_PROG_CPU_CLOCK,
+	WDR_PROG_CPU_LEAVE,
+	WDR_PROG_SYS_ENTER,
+	WDR_PROG_SYS_EXIT,
+	WDR_PROG_SYS_FORK,
+	WDR_PROG_URING_REQ,
+	WDR_PROG_URING_SQE,
+	WDR_PROG_EXEC,
+	WDR_PROG_FORK,
+	WDR_PROG_EXIT,
+	WDR_PROG_OOM,
+	WDR_PROG_OOM_PID,
+	WDR_PROG_CAP,
+	WDR_PROG_SIGSYS,
 	_WDR_PROG_MAX
 };
 
@@ -54,7 +72,8 @@ struct wdr_kern_program {
 	const char *name;
 	uint8_t object;	      /* index in the table of objects */
 	uint8_t attach;	      /* enum bpf_attach_type of a cgroup program */
-	uint64_t protections; /* WDR_PROT_BIT()s that are gone without it */
+	uint64_t protections; /* WDR_PROT_BIT()s that are gone without it; 0: good to have */
+	uint8_t instead_of;   /* loaded only where this one is not; 0: always */
 };
 
 /* Name of a map and of its pin. */
@@ -84,6 +103,11 @@ struct wdr_kern_slot {
 	uint32_t n;
 	uint64_t job;
 	void *user;
+	int link_fd[_WDR_PROG_MAX]; /* of tracing programs that all jobs share, else -1 */
+	int counts_fd;		    /* its row of system call counts, else -1 */
+	uint64_t misses;	    /* of the programs that count, when it began */
+	int *cpu_fd;		    /* links to its perf events, n_cpu of them */
+	unsigned int n_cpu;
 };
 
 uint64_t wdr_kern_now_ns(void); /* CLOCK_MONOTONIC, which is bpf_ktime_get_ns() */
@@ -192,7 +216,9 @@ int wdr_kern_attach_parent(struct wdr_kern *k, int fd, uint64_t id,
 /* Hang the packet programs on the cgroup of a job, pinned under its number. */
 int wdr_kern_attach_job(struct wdr_kern *k, int fd, uint64_t job,
 			struct wdr_err *err) wdr_must_check;
-/* The opposite; nothing to do is fine. */
+/* The folder of a job's pins, for those who pin into it. */
+int wdr_kern_job_folder(struct wdr_kern *k, uint64_t job, struct wdr_err *err) wdr_must_check;
+/* Remove it with all pins; nothing to do is fine. */
 void wdr_kern_detach_job(struct wdr_kern *k, uint64_t job);
 /* Remove pins of programs that hung on cgroups which are gone. */
 void wdr_kern_attach_trim(struct wdr_kern *k);
@@ -216,3 +242,22 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n);
 /* Remove the denials of slot @n, and the flows of @job. What can't be removed stays bounded. */
 void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n);
 void wdr_kern_flows_drop(struct wdr_kern *k, uint64_t job);
+
+/* -- trace.c, under the lock -- */
+
+/* Have the tracing programs run that a slot with @flags needs; @s holds them. */
+int wdr_kern_trace_start(struct wdr_kern_slot *s, uint32_t flags,
+			 struct wdr_err *err) wdr_must_check;
+/* Let them go: who was the last stops them. */
+void wdr_kern_trace_stop(struct wdr_kern_slot *s);
+
+/* -- cpu.c, under the lock -- */
+
+/* Sample the CPU time of cgroup @fd for the slot; pinned too if it is contained. */
+int wdr_kern_cpu_start(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *err) wdr_must_check;
+void wdr_kern_cpu_stop(struct wdr_kern_slot *s);
+
+/* -- counts.c, under the lock -- */
+
+/* A zeroed row for the slot's system calls. */
+int wdr_kern_counts_start(struct wdr_kern_slot *s, struct wdr_err *err) wdr_must_check;

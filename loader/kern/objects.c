@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "base/wdr_log.h"
+#include "cpu_budget.skel.h"
 #include "egress_skb.skel.h"
 #include "egress_sock.skel.h"
 #include "egress_tc.skel.h"
+#include "proc.skel.h"
+#include "syscalls.skel.h"
 
 #define MAX_MAPS 32 /* in one object */
 
@@ -19,15 +22,18 @@ static const struct object {
 	const char *name;
 	const void *(*bytes)(size_t *size);
 } objects[] = {
-	{ "egress_sock", egress_sock__elf_bytes },
-	{ "egress_skb", egress_skb__elf_bytes },
-	{ "egress_tc", egress_tc__elf_bytes },
+	{ "egress_sock", egress_sock__elf_bytes }, { "egress_skb", egress_skb__elf_bytes },
+	{ "egress_tc", egress_tc__elf_bytes },	   { "cpu_budget", cpu_budget__elf_bytes },
+	{ "syscalls", syscalls__elf_bytes },	   { "proc", proc__elf_bytes },
 };
 
 enum {
 	SOCK,
 	SKB,
 	TC,
+	CPU,
+	SYSCALLS,
+	PROC,
 	N_OBJECTS
 };
 
@@ -35,18 +41,35 @@ _Static_assert(sizeof(objects) / sizeof(objects[0]) == N_OBJECTS, "a number each
 
 #define PROT_SOCKET WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET)
 #define PROT_PACKET WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET)
+#define PROT_CPU    (WDR_PROT_BIT(WDR_PROT_CPU_BUDGET) | WDR_PROT_BIT(WDR_PROT_DETECT_CPU))
+#define PROT_COUNT  WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT)
+#define PROT_PROC   WDR_PROT_BIT(WDR_PROT_PROC_EVENTS)
 
 static const struct wdr_kern_program programs[] = {
-	[WDR_PROG_CONNECT4] = { "wdr_connect4", SOCK, BPF_CGROUP_INET4_CONNECT, PROT_SOCKET },
-	[WDR_PROG_CONNECT6] = { "wdr_connect6", SOCK, BPF_CGROUP_INET6_CONNECT, PROT_SOCKET },
-	[WDR_PROG_SENDMSG4] = { "wdr_sendmsg4", SOCK, BPF_CGROUP_UDP4_SENDMSG, PROT_SOCKET },
-	[WDR_PROG_SENDMSG6] = { "wdr_sendmsg6", SOCK, BPF_CGROUP_UDP6_SENDMSG, PROT_SOCKET },
+	[WDR_PROG_CONNECT4] = { "wdr_connect4", SOCK, BPF_CGROUP_INET4_CONNECT, PROT_SOCKET, 0 },
+	[WDR_PROG_CONNECT6] = { "wdr_connect6", SOCK, BPF_CGROUP_INET6_CONNECT, PROT_SOCKET, 0 },
+	[WDR_PROG_SENDMSG4] = { "wdr_sendmsg4", SOCK, BPF_CGROUP_UDP4_SENDMSG, PROT_SOCKET, 0 },
+	[WDR_PROG_SENDMSG6] = { "wdr_sendmsg6", SOCK, BPF_CGROUP_UDP6_SENDMSG, PROT_SOCKET, 0 },
 	[WDR_PROG_SOCK_CREATE] = { "wdr_sock_create", SOCK, BPF_CGROUP_INET_SOCK_CREATE,
-				   PROT_SOCKET },
-	[WDR_PROG_SKB_OUT] = { "wdr_skb_out", SKB, BPF_CGROUP_INET_EGRESS, PROT_PACKET },
-	[WDR_PROG_SKB_IN] = { "wdr_skb_in", SKB, BPF_CGROUP_INET_INGRESS, PROT_PACKET },
-	[WDR_PROG_TC_OUT] = { "wdr_tc_out", TC, 0, PROT_PACKET },
-	[WDR_PROG_TC_IN] = { "wdr_tc_in", TC, 0, PROT_PACKET },
+				   PROT_SOCKET, 0 },
+	[WDR_PROG_SKB_OUT] = { "wdr_skb_out", SKB, BPF_CGROUP_INET_EGRESS, PROT_PACKET, 0 },
+	[WDR_PROG_SKB_IN] = { "wdr_skb_in", SKB, BPF_CGROUP_INET_INGRESS, PROT_PACKET, 0 },
+	[WDR_PROG_TC_OUT] = { "wdr_tc_out", TC, 0, PROT_PACKET, 0 },
+	[WDR_PROG_TC_IN] = { "wdr_tc_in", TC, 0, PROT_PACKET, 0 },
+	[WDR_PROG_CPU_CLOCK] = { "wdr_cpu_clock", CPU, 0, PROT_CPU, 0 },
+	[WDR_PROG_CPU_LEAVE] = { "wdr_cpu_leave", CPU, 0, PROT_CPU, 0 },
+	[WDR_PROG_SYS_ENTER] = { "wdr_sys_enter", SYSCALLS, 0, PROT_COUNT, 0 },
+	[WDR_PROG_SYS_EXIT] = { "wdr_sys_exit", SYSCALLS, 0, PROT_COUNT, 0 },
+	[WDR_PROG_SYS_FORK] = { "wdr_sys_fork", SYSCALLS, 0, PROT_COUNT, 0 },
+	[WDR_PROG_URING_REQ] = { "wdr_uring_req", SYSCALLS, 0, 0, 0 },
+	[WDR_PROG_URING_SQE] = { "wdr_uring_sqe", SYSCALLS, 0, 0, WDR_PROG_URING_REQ },
+	[WDR_PROG_EXEC] = { "wdr_exec", PROC, 0, PROT_PROC, 0 },
+	[WDR_PROG_FORK] = { "wdr_fork", PROC, 0, PROT_PROC, 0 },
+	[WDR_PROG_EXIT] = { "wdr_exit", PROC, 0, PROT_PROC, 0 },
+	[WDR_PROG_OOM] = { "wdr_oom", PROC, 0, 0, 0 },
+	[WDR_PROG_OOM_PID] = { "wdr_oom_pid", PROC, 0, 0, WDR_PROG_OOM },
+	[WDR_PROG_CAP] = { "wdr_cap", PROC, 0, 0, 0 },
+	[WDR_PROG_SIGSYS] = { "wdr_sigsys", PROC, 0, 0, 0 },
 };
 
 _Static_assert(sizeof(programs) / sizeof(programs[0]) == _WDR_PROG_MAX, "a row each");
@@ -67,6 +90,10 @@ static const char *const map_names[] = {
 	[WDR_MAP_FRAGS] = "wdr_frags",
 	[WDR_MAP_DENIALS] = "wdr_denials",
 	[WDR_MAP_DENIAL_KEYS] = "wdr_denial_keys",
+	[WDR_MAP_CPU_SLICES] = "wdr_cpu_slices",
+	[WDR_MAP_CPU_TASKS] = "wdr_cpu_tasks",
+	[WDR_MAP_COUNTS] = "wdr_counts",
+	[WDR_MAP_CALLS] = "wdr_calls",
 };
 
 _Static_assert(sizeof(map_names) / sizeof(map_names[0]) == _WDR_MAP_MAX, "a name each");
@@ -160,7 +187,7 @@ static int keep_programs(struct bpf_object *obj, int object, struct wdr_kern_loa
 		prog = bpf_object__find_program_by_name(obj, programs[p].name);
 		if (!prog)
 			return -EPROTO;
-		if (bpf_program__fd(prog) < 0)
+		if (!bpf_program__autoload(prog) || bpf_program__fd(prog) < 0)
 			continue;
 		fd = dup_fd(bpf_program__fd(prog));
 		if (fd < 0)
@@ -171,16 +198,30 @@ static int keep_programs(struct bpf_object *obj, int object, struct wdr_kern_loa
 	return 0;
 }
 
-/* @only: one program alone, or _WDR_PROG_MAX for all of the object. */
+static enum wdr_kern_prog find_program(const char *name)
+{
+	enum wdr_kern_prog p;
+
+	for (p = 0; p < _WDR_PROG_MAX; p++) {
+		if (!strcmp(programs[p].name, name))
+			break;
+	}
+	return p;
+}
+
+/* @only: one program alone, or _WDR_PROG_MAX for all that are not there instead of others. */
 static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool verbose, char *log)
 {
 	struct bpf_program *prog = NULL;
+	enum wdr_kern_prog p;
 	bool wanted;
 
 	while ((prog = bpf_object__next_program(obj, prog)) != NULL) {
-		wanted = only == _WDR_PROG_MAX ||
-			 !strcmp(bpf_program__name(prog), programs[only].name);
-		bpf_program__set_autoload(prog, wanted);
+		p = find_program(bpf_program__name(prog));
+		if (p == _WDR_PROG_MAX)
+			return -EPROTO;
+		wanted = only == _WDR_PROG_MAX ? !programs[p].instead_of : p == only;
+		(void)bpf_program__set_autoload(prog, wanted);
 		if (wanted && log) {
 			(void)bpf_program__set_log_buf(prog, log, WDR_KERN_LOG_MAX);
 			(void)bpf_program__set_log_level(prog, verbose ? 1 : 0);
@@ -216,24 +257,35 @@ static int load_object(int object, enum wdr_kern_prog only, bool verbose, char *
 	return r;
 }
 
-/* An object all of whose programs load is loaded at once, else each by itself. */
+/* Each program of @object by itself. */
+static void load_singly(int object, struct wdr_kern_loaded *l)
+{
+	int p;
+
+	for (p = 0; p < _WDR_PROG_MAX; p++) {
+		if (programs[p].object == object && !programs[p].instead_of)
+			(void)load_object(object, p, false, NULL, l);
+	}
+}
+
+/* An object all of whose programs load is loaded at once. */
 int wdr_kern_objects_load(struct wdr_kern_loaded *l, struct wdr_err *err)
 {
-	int o, p, r;
+	int i, r;
 
-	for (o = 0; o < N_OBJECTS; o++) {
-		r = load_object(o, _WDR_PROG_MAX, false, NULL, l);
-		if (!r)
-			continue;
-		for (p = 0; p < _WDR_PROG_MAX; p++) {
-			if (programs[p].object == o)
-				(void)load_object(o, p, false, NULL, l);
-		}
+	for (i = 0; i < N_OBJECTS; i++) {
+		r = load_object(i, _WDR_PROG_MAX, false, NULL, l);
+		if (r < 0)
+			load_singly(i, l);
 	}
-	for (o = 0; o < _WDR_MAP_MAX; o++) {
-		if (l->map_fd[o] < 0)
-			return wdr_err_set(err, -EOPNOTSUPP, "the kernel makes no map %s: %s",
-					   map_names[o], strerror(-r));
+	for (i = 0; i < _WDR_PROG_MAX; i++) {
+		if (programs[i].instead_of && l->prog_fd[programs[i].instead_of] < 0)
+			(void)load_object(programs[i].object, i, false, NULL, l);
+	}
+	for (i = 0; i < _WDR_MAP_MAX; i++) {
+		if (l->map_fd[i] < 0)
+			return wdr_err_set(err, -EOPNOTSUPP, "the kernel makes no map %s",
+					   map_names[i]);
 	}
 	return 0;
 }

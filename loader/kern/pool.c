@@ -25,6 +25,12 @@ static int make_ring(void)
 	return bpf_map_create(BPF_MAP_TYPE_RINGBUF, "wdr_ring", 0, 0, WDR_RING_BYTES, NULL);
 }
 
+static int make_counts(void)
+{
+	return bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "wdr_counts_row", sizeof(uint32_t),
+			      sizeof(struct wdr_counts), 1, NULL);
+}
+
 static const struct pool {
 	enum wdr_kern_map map;
 	uint32_t max, chunk;
@@ -32,6 +38,7 @@ static const struct pool {
 } pools[] = {
 	{ WDR_MAP_TRIES, WDR_SLOTS_MAX, MAX_CHUNK, make_trie },
 	{ WDR_MAP_RINGS, WDR_SUPS_MAX, 4, make_ring },
+	{ WDR_MAP_COUNTS, WDR_SLOTS_MAX, 4, make_counts },
 };
 
 static const struct pool *find_pool(enum wdr_kern_map map)

@@ -22,6 +22,7 @@ static const size_t sizes[WDR_EV_MAX] = {
 	[WDR_EV_EXIT] = sizeof(struct wdr_ev_exit),
 	[WDR_EV_OOM] = sizeof(struct wdr_ev_hdr),
 	[WDR_EV_CAP] = sizeof(struct wdr_ev_cap),
+	[WDR_EV_SIGSYS] = sizeof(struct wdr_ev_sigsys),
 };
 
 static struct wdr_kern_slot *find_slot(struct wdr_kern *k, const struct wdr_ev_hdr *h)

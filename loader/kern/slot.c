@@ -61,7 +61,8 @@ static uint32_t flags_of(const struct wdr_kern_ask *ask)
 {
 	return (ask->policy ? WDR_SLOT_EGRESS : 0u) | (ask->netns ? WDR_SLOT_NETNS : 0u) |
 	       (ask->raw ? WDR_SLOT_RAW : 0u) | (ask->contain ? WDR_SLOT_CONTAIN : 0u) |
-	       (ask->count ? WDR_SLOT_COUNT : 0u) | (ask->proc ? WDR_SLOT_PROC : 0u);
+	       (ask->count ? WDR_SLOT_COUNT : 0u) | (ask->proc ? WDR_SLOT_PROC : 0u) |
+	       (ask->sigsys ? WDR_SLOT_SIGSYS : 0u);
 }
 
 /* The cells of slot @n, and the cgroup's way to it. */
@@ -118,10 +119,32 @@ static int attach_network(struct wdr_kern *k, uint32_t n, const struct wdr_kern_
 	return wdr_kern_attach_job(k, ask->cgroup_fd, k->slots[n].job, err);
 }
 
-static int take_slot(struct wdr_kern *k, const struct wdr_kern_ask *ask, int *lock, uint32_t *ret_n,
+/* What this process holds for a slot: rows, links, perf events. */
+static int start_own(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *err)
+{
+	uint32_t flags = s->kern_ref->slots[s->n].flags;
+	int r;
+
+	r = wdr_kern_counts_start(s, err);
+	if (r >= 0)
+		r = wdr_kern_trace_start(s, flags, err);
+	if (r >= 0)
+		r = wdr_kern_cpu_start(s, cgroup_fd, err);
+	return r;
+}
+
+static void stop_own(struct wdr_kern_slot *s)
+{
+	wdr_kern_cpu_stop(s);
+	wdr_kern_trace_stop(s);
+	wdr_closep(&s->counts_fd);
+}
+
+static int take_slot(struct wdr_kern_slot *s, const struct wdr_kern_ask *ask, int *lock,
 		     struct wdr_err *err)
 {
-	uint32_t n, policy = 0;
+	struct wdr_kern *k = s->kern_ref;
+	uint32_t policy = 0;
 	struct stat st;
 	int r;
 
@@ -132,36 +155,40 @@ static int take_slot(struct wdr_kern *k, const struct wdr_kern_ask *ask, int *lo
 		if (r < 0)
 			return r;
 	}
-	n = wdr_kern_bit_find(k->shared->slots_used, 1, WDR_SLOTS_MAX);
-	if (!n)
+	s->n = wdr_kern_bit_find(k->shared->slots_used, 1, WDR_SLOTS_MAX);
+	if (!s->n)
 		return wdr_err_set(err, -ENOSPC, "%d jobs run already", WDR_SLOTS_MAX - 1);
-	r = fill_slot(k, n, ask, st.st_ino, policy, err);
+	r = fill_slot(k, s->n, ask, st.st_ino, policy, err);
+	s->job = k->slots[s->n].job;
 	if (r >= 0)
-		r = attach_network(k, n, ask, err);
+		r = attach_network(k, s->n, ask, err);
+	if (r >= 0)
+		r = start_own(s, ask->cgroup_fd, err);
 	if (r < 0) {
-		wdr_kern_slot_clear(k, n);
-		return r;
+		stop_own(s);
+		wdr_kern_slot_clear(k, s->n);
 	}
-	*ret_n = n;
-	return 0;
+	return r;
 }
 
 static struct wdr_kern_slot *new_handle(struct wdr_kern *k, void *user)
 {
 	struct wdr_kern_slot *s;
+	unsigned int p;
 
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->kern_ref = k;
 	s->user = user;
+	s->counts_fd = -1;
+	for (p = 0; p < _WDR_PROG_MAX; p++)
+		s->link_fd[p] = -1;
 	return s;
 }
 
-static void link_handle(struct wdr_kern_slot *s, uint32_t n)
+static void link_handle(struct wdr_kern_slot *s)
 {
-	s->n = n;
-	s->job = s->kern_ref->slots[n].job;
 	s->next = s->kern_ref->first;
 	s->kern_ref->first = s;
 }
@@ -171,7 +198,6 @@ int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
 {
 	wdr_free_ struct wdr_kern_slot *s = NULL;
 	wdr_close_ int lock = -1;
-	uint32_t n = 0;
 	int r;
 
 	if (!k->sup)
@@ -182,10 +208,10 @@ int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
 	r = wdr_kern_lock_current(k, &lock, err);
 	if (r < 0)
 		return r;
-	r = take_slot(k, ask, &lock, &n, err);
+	r = take_slot(s, ask, &lock, err);
 	if (r < 0)
 		return r;
-	link_handle(s, n);
+	link_handle(s);
 	*ret = WDR_TAKE_PTR(s);
 	return 0;
 }
@@ -267,6 +293,7 @@ void wdr_kern_slot_drop(struct wdr_kern_slot **sp)
 			break;
 		}
 	}
+	stop_own(s);
 	/* Without the lock the slot stays for a sweep. */
 	if (wdr_kern_lock_current(k, &lock, NULL) >= 0 && k->slots[s->n].job == s->job)
 		wdr_kern_slot_clear(k, s->n);
@@ -298,12 +325,20 @@ int wdr_kern_slot_adopt(struct wdr_kern *k, int cgroup_fd, void *user, struct wd
 	r = bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &id, &n);
 	if (r < 0)
 		return wdr_err_set(err, r, "no job is known in this cgroup");
-	slot = &k->slots[n % WDR_SLOTS_MAX];
+	n %= WDR_SLOTS_MAX;
+	slot = &k->slots[n];
 	if (slot->sup != k->sup && wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]))
 		return wdr_err_set(err, -EBUSY, "the job's supervisor, pid %u, is alive",
 				   k->sups[slot->sup % WDR_SUPS_MAX].pid);
+	s->n = n;
+	s->job = slot->job;
 	slot->sup = k->sup;
-	link_handle(s, n);
+	r = start_own(s, cgroup_fd, err);
+	if (r < 0) {
+		stop_own(s);
+		return r;
+	}
+	link_handle(s);
 	*ret = WDR_TAKE_PTR(s);
 	return 0;
 }

@@ -42,7 +42,7 @@ void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);
 int kern_env_veth(const char *host_if, int *ret_ns);
 /* Run ip(8) with @args; the test fails where it does. */
 void kern_env_ip(const char *args);
-/* A descriptor of the pinned program @name. */
+/* A descriptor of the pinned program @name; below 0: this kernel does not load it. */
 int kern_env_program(const struct kern_env *e, const char *name);
 
 /*
