@@ -91,7 +91,34 @@ static int read_state(struct wdr_keeper *k, struct wdr_err *err)
 		return wdr_err_set(err, -EPROTO, "no sandbox in runsc's state");
 	k->sentry = s.sentry_pid;
 	k->gofer = s.gofer_pid;
+	if (s.control[0])
+		memcpy(k->control_path, s.control, sizeof(s.control));
+	else
+		(void)snprintf(k->control_path, sizeof(k->control_path), "@runsc-sandbox.%s", id);
 	return 0;
+}
+
+/*
+ * The sentry's exit code can't tell a program that exits with 137 from one that was killed: its
+ * control socket can, if it is asked while the program runs. A short program may be faster.
+ */
+static void ask_for_end(struct wdr_keeper *k)
+{
+	if (wdr_control_open(k->control_path, &k->control, NULL) == 0 &&
+	    wdr_control_wait(k->control, k->b->spec->id, 0) < 0)
+		wdr_control_freep(&k->control);
+}
+
+static void hear_of_end(struct wdr_keeper *k)
+{
+	wdr_json_ json_t *result = NULL;
+	int r = k->control ? wdr_control_pump(k->control, &result, NULL) : 0;
+	int status;
+
+	if (r == 1 && wdr_control_status(result, &status) == 0)
+		k->guest_status = status;
+	if (r != 0)
+		wdr_control_freep(&k->control);
 }
 
 /* Put together `runsc FLAGS run --detach ... ID`. */
@@ -175,7 +202,8 @@ static void tell_end(struct wdr_keeper *k, int status)
 	if (wdr_sandbox_loss(status, k->gofer_status, panic, n, &err))
 		send_msg(k, WDR_KEEP_LOST, 0, &err);
 	else
-		send_msg(k, WDR_KEEP_EXITED, wdr_guest_status(status), NULL);
+		send_msg(k, WDR_KEEP_EXITED,
+			 k->guest_status >= 0 ? k->guest_status : wdr_guest_status(status), NULL);
 }
 
 static void reap(struct wdr_keeper *k)
@@ -194,6 +222,7 @@ static void reap(struct wdr_keeper *k)
 	}
 	if (!ended)
 		return;
+	hear_of_end(k);
 	tell_end(k, end);
 	_exit(0); /* and the kernel ends gofer and stubs */
 }
@@ -203,20 +232,24 @@ static _Noreturn void watch(struct wdr_keeper *k, int chld)
 	uint64_t wall = k->b->spec->policy->limits.wall_ns;
 	uint64_t end = wall == WDR_UNLIMITED ? UINT64_MAX : wdr_now_ns() + wall + WALL_GRACE_NS;
 	struct pollfd p[] = { { .fd = k->ctl, .events = POLLIN },
-			      { .fd = chld, .events = POLLIN } };
+			      { .fd = chld, .events = POLLIN },
+			      { .events = POLLIN } };
 	struct signalfd_siginfo si;
 
 	for (;;) {
 		uint64_t now = wdr_now_ns(), left = end - now;
 		struct timespec wait = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
 
+		p[2].fd = k->control ? wdr_control_fd(k->control) : -1;
 		reap(k);
 		if (now >= end)
 			_exit(0);
-		if (ppoll(p, 2, end == UINT64_MAX ? NULL : &wait, NULL) <= 0)
+		if (ppoll(p, 3, end == UINT64_MAX ? NULL : &wait, NULL) <= 0)
 			continue;
 		if (p[1].revents)
 			(void)!read(chld, &si, sizeof(si));
+		if (p[2].revents)
+			hear_of_end(k);
 		if (p[0].revents)
 			take_command(k);
 	}
@@ -237,7 +270,9 @@ static int watch_children(struct wdr_err *err)
 
 _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
 {
-	struct wdr_keeper k = { .b = b, .ctl = ctl_fd, .console = -1, .tty = -1 };
+	struct wdr_keeper k = {
+		.b = b, .ctl = ctl_fd, .console = -1, .tty = -1, .guest_status = -1
+	};
 	struct wdr_err err = { 0 };
 	int chld;
 
@@ -250,6 +285,7 @@ _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
 		fail(&k, EXIT_NOT_STARTED, &err);
 	start(&k);
 	send_msg(&k, WDR_KEEP_RUNNING, 0, NULL);
+	ask_for_end(&k);
 	/* The guest has its own copies; an end of file must mean that it closed them. */
 	for (int i = 0; i < 3; i++)
 		wdr_closep(&k.stdio[i]);

@@ -15,6 +15,7 @@
 
 #include "base/wdr_err.h"
 #include "bundle.h"
+#include "control.h"
 #include "model/backend.h"
 
 /* Supervisor to keeper. */
@@ -84,6 +85,10 @@ struct wdr_keeper {
 	int tty;
 	pid_t sentry, gofer;
 	int gofer_status; /* 0: it runs, or ended well */
+	char control_path[256];
+	struct wdr_control
+		*control; /* asked for the guest's end; NULL: that failed, or was answered */
+	int guest_status; /* the answer; -1: none */
 };
 
 /*
