@@ -109,10 +109,10 @@ int wdr_net_report_receive(int sock, struct wdr_net_made *ret, struct wdr_err *e
 }
 
 /*
- * In the child: let TCP sockets that still want to tell a peer something do so once more and not
- * for minutes, which the namespace would live as long (tcp_orphan_retries), and take the link away.
+ * In the child. TCP sockets that still want to tell a peer something may do so once more, and not
+ * for minutes, which their namespace would live as long (tcp_orphan_retries).
  */
-static void end_link(const struct wdr_net_ending *e)
+static int end_slot(const struct wdr_net_ending *e)
 {
 	wdr_close_ int nl_fd = -1, fd = -1;
 	struct wdr_err err = { 0 };
@@ -123,9 +123,8 @@ static void end_link(const struct wdr_net_ending *e)
 	if (fd >= 0)
 		(void)!write(fd, "1", 1);
 	if (r == 0)
-		r = wdr_net_link_delete(nl_fd, e->link, &err);
-	if (r < 0)
-		_exit(1); /* it goes with its namespace, or by a sweep */
+		r = wdr_net_flows_forget(e->nf_fd, e->slot);
+	return r < 0 ? r : wdr_net_link_delete(nl_fd, e->slot->link, &err);
 }
 
 int wdr_net_end_aside(const struct wdr_net_ending *e)
@@ -138,9 +137,7 @@ int wdr_net_end_aside(const struct wdr_net_ending *e)
 		/* Somebody may wait for the end of our output. */
 		if (close_range(0, 2, 0) < 0 || wdr_close_except(keep, 2) < 0)
 			_exit(1);
-		if (e->link[0])
-			end_link(e);
-		_exit(0);
+		_exit(e->slot && end_slot(e) < 0);
 	}
 	return pidfd;
 }

@@ -5,16 +5,6 @@
 #include "net_nl_priv.h"
 #include "net_priv.h"
 
-int wdr_net_end_flows(int nf_fd, const struct wdr_net_slot_info *info, struct wdr_err *err)
-{
-	int r = wdr_net_flows_forget(nf_fd, &info->job4);
-
-	if (r == 0 && info->has6)
-		r = wdr_net_flows_forget(nf_fd, &info->job6);
-	return r < 0 ? wdr_err_wrap(err, r, "forget the flows of network slot %u", info->number) :
-		       0;
-}
-
 int wdr_net_end_record(struct wdr_net_table *t, unsigned int slot, struct wdr_err *err)
 {
 	const struct wdr_net_record none = { .flags = 0 };
@@ -24,7 +14,7 @@ int wdr_net_end_record(struct wdr_net_table *t, unsigned int slot, struct wdr_er
 }
 
 /* No route to the job: its packets are dropped as spoofed, before they could make new flows. */
-static int cut(const struct wdr_net_pool *p, int nf_fd, const struct wdr_net_slot_info *info,
+static int cut(const struct wdr_net_pool *p, const struct wdr_net_slot_info *info,
 	       struct wdr_err *err)
 {
 	wdr_close_ int nl_fd = -1;
@@ -32,9 +22,7 @@ static int cut(const struct wdr_net_pool *p, int nf_fd, const struct wdr_net_slo
 
 	if (r < 0)
 		return wdr_err_wrap(err, r, "open netlink");
-	if (info->ifindex)
-		r = wdr_net_link_cut(nl_fd, p->proc_fd, info, err);
-	return r < 0 ? r : wdr_net_end_flows(nf_fd, info, err);
+	return info->ifindex ? wdr_net_link_cut(nl_fd, p->proc_fd, info, err) : 0;
 }
 
 int wdr_net_release(const struct wdr_net_pool *p, int nf_fd, const struct wdr_net_slot_info *info,
@@ -45,7 +33,7 @@ int wdr_net_release(const struct wdr_net_pool *p, int nf_fd, const struct wdr_ne
 					  .nf_fd = nf_fd };
 	wdr_net_table_ struct wdr_net_table t = { .fd = -1 };
 	struct wdr_err first = { 0 };
-	int before = cut(p, nf_fd, info, &first);
+	int before = cut(p, info, &first);
 	int r = wdr_net_table_open(p->dir_fd, &t, err);
 
 	*ret_rules_gone = false;

@@ -103,39 +103,52 @@ int wdr_net_link_loopback(int nl_fd, struct wdr_err *err)
 	return r < 0 ? wdr_err_wrap(err, r, "set loopback up") : 0;
 }
 
-/* What a link is before it is up. A job's end has no IPv4 settings of its own to make. */
-static int configure(int nl_fd, unsigned int ifindex, bool host, bool has6)
+/* IPv4 settings of the host's end. */
+static void put_conf4(struct wdr_nl_msg *m)
 {
 	static const struct {
 		uint16_t what;
 		uint32_t value;
-	} conf4[] = {
+	} rows[] = {
 		{ IPV4_DEVCONF_FORWARDING, 1 },	    { IPV4_DEVCONF_RP_FILTER, 1 },
 		{ IPV4_DEVCONF_ARP_IGNORE, 1 },	    { IPV4_DEVCONF_ACCEPT_REDIRECTS, 0 },
 		{ IPV4_DEVCONF_SEND_REDIRECTS, 0 }, { IPV4_DEVCONF_ACCEPT_SOURCE_ROUTE, 0 },
 		{ IPV4_DEVCONF_PROXY_ARP, 0 },
 	};
+	size_t family = wdr_nl_nest(m, AF_INET);
+	size_t conf = wdr_nl_nest(m, IFLA_INET_CONF);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		wdr_nl_put_u32(m, rows[i].what, rows[i].value);
+	wdr_nl_end(m, conf);
+	wdr_nl_end(m, family);
+}
+
+static int set_spec(int nl_fd, unsigned int ifindex, bool conf4, bool no_link_local)
+{
 	const struct ifinfomsg head = { .ifi_index = (int)ifindex };
-	size_t spec, family, conf;
 	struct wdr_nl_msg m;
+	size_t spec, family;
 
 	wdr_nl_start(&m, RTM_NEWLINK, 0, &head, sizeof(head));
 	spec = wdr_nl_nest(&m, IFLA_AF_SPEC);
-	if (has6) {
+	if (conf4)
+		put_conf4(&m);
+	if (no_link_local) {
 		family = wdr_nl_nest(&m, AF_INET6);
 		wdr_nl_put_u8(&m, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
 		wdr_nl_end(&m, family);
 	}
-	if (host) {
-		family = wdr_nl_nest(&m, AF_INET);
-		conf = wdr_nl_nest(&m, IFLA_INET_CONF);
-		for (size_t i = 0; i < sizeof(conf4) / sizeof(conf4[0]); i++)
-			wdr_nl_put_u32(&m, conf4[i].what, conf4[i].value);
-		wdr_nl_end(&m, conf);
-		wdr_nl_end(&m, family);
-	}
 	wdr_nl_end(&m, spec);
-	return m.len > NLMSG_LENGTH(sizeof(head)) + NLA_HDRLEN ? wdr_nl_call(nl_fd, &m, NULL) : 0;
+	return wdr_nl_call(nl_fd, &m, NULL);
+}
+
+/* What a link is before it is up. Where there is no IPv6 at all, none has to be kept off it. */
+static int configure(int nl_fd, unsigned int ifindex, bool conf4)
+{
+	int r = set_spec(nl_fd, ifindex, conf4, true);
+
+	return r == -EAFNOSUPPORT ? set_spec(nl_fd, ifindex, conf4, false) : r;
 }
 
 /* With the slot's network as a connected route for the job, with no route for the host. */
@@ -194,7 +207,7 @@ static int add_route(int nl_fd, unsigned int ifindex, const struct wdr_prefix *t
  * our nftables table ever be flushed. force_forwarding is Linux 6.17; before it, IPv6 forwards
  * on all links or none, and net_shared.c has seen to that.
  */
-static int set_host6(int proc_fd, const char *link)
+static int set_host6(int proc_fd, const char *link, bool has6)
 {
 	static const struct {
 		const char *what, *value;
@@ -207,8 +220,10 @@ static int set_host6(int proc_fd, const char *link)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		(void)snprintf(path, sizeof(path), "ipv6/conf/%s/%s", link, rows[i].what);
+		if (rows[i].optional && !has6)
+			continue;
 		r = wdr_write_file(proc_fd, path, rows[i].value);
-		if (r < 0 && !(r == -ENOENT && rows[i].optional))
+		if (r < 0 && !(r == -ENOENT && (rows[i].optional || !has6)))
 			return r;
 	}
 	return 0;
@@ -233,10 +248,10 @@ static int add_host_family(int nl_fd, const struct wdr_net_slot_info *info,
 int wdr_net_link_host(int nl_fd, int proc_fd, const struct wdr_net_slot_info *info,
 		      const char *alias, struct wdr_err *err)
 {
-	int r = configure(nl_fd, info->ifindex, true, info->has6);
+	int r = configure(nl_fd, info->ifindex, true);
 
-	if (r == 0 && info->has6)
-		r = set_host6(proc_fd, info->link);
+	if (r == 0)
+		r = set_host6(proc_fd, info->link, info->has6);
 	if (r == 0)
 		r = wdr_net_link_alias(nl_fd, info->ifindex, alias);
 	if (r == 0)
@@ -267,7 +282,7 @@ static int set_job_up(int nl_fd, const struct wdr_net_slot_info *info)
 
 	if (index < 0)
 		return index;
-	r = configure(nl_fd, (unsigned int)index, false, info->has6);
+	r = configure(nl_fd, (unsigned int)index, false);
 	if (r == 0)
 		r = set_up(nl_fd, (unsigned int)index);
 	if (r == 0)

@@ -78,15 +78,20 @@ static int nft_open(struct nft *n, struct wdr_err *err)
 	return 0;
 }
 
-/* libnftables says what is wrong in several lines, the first of which is enough. */
+/* Its messages are lines: what is wrong, the rule where it is, and a line of carets below. */
 static int explain(struct nft *n, struct wdr_err *err)
 {
 	int code = errno ? -errno : -EIO;
-	const char *text = n->get_error(n->ctx);
+	const char *what = n->get_error(n->ctx);
+	const char *rule;
+	size_t n_what;
 
-	if (!text || !*text)
-		text = "no reason given";
-	return wdr_err_set(err, code, "nftables: %.*s", (int)strcspn(text, "\n"), text);
+	if (!what || !*what)
+		return wdr_err_set(err, code, "nftables refuses without a reason");
+	n_what = strcspn(what, "\n");
+	rule = what + n_what + strspn(what + n_what, "\n \t");
+	return wdr_err_set(err, code, "nftables: %.*s: %.*s", (int)n_what, what,
+			   (int)strcspn(rule, "\n"), rule);
 }
 
 int wdr_net_nft_run(const char *text, bool leave_open, struct wdr_err *err)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/wdr_log.h"
 #include "net_priv.h"
 
 #define RUN_DIR "/run/warder"
@@ -95,10 +96,13 @@ void wdr_net_pool_reap(struct wdr_net_pool *p, int pidfd)
 		si.si_pid = 0;
 		if (waitid(P_PIDFD, (id_t)p->children[i], &si,
 			   WEXITED | __WALL | (full ? 0 : WNOHANG)) == 0 &&
-		    !si.si_pid)
+		    !si.si_pid) {
 			p->children[n++] = p->children[i];
-		else
-			wdr_closep(&p->children[i]);
+			continue;
+		}
+		if (si.si_pid && si.si_status)
+			wdr_debug("step=net_child status=%d", si.si_status);
+		wdr_closep(&p->children[i]);
 	}
 	p->n_children = n;
 }

@@ -27,6 +27,10 @@
 #define WDR_NET_PROBE_TO4  "198.51.100.1"
 #define WDR_NET_PROBE_TO6  "2001:db8::1"
 
+/* A flow's mark in connection tracking: this and the last 16 bits of the job's address. */
+#define WDR_NET_FLOW_MARK4 0x57440000U
+#define WDR_NET_FLOW_MARK6 0x57460000U
+
 /* Where jobs' addresses come from. Both ranges give slot N its Nth four addresses. */
 struct wdr_net_ranges {
 	struct wdr_prefix v4, v6;
@@ -251,8 +255,8 @@ int wdr_net_ready_wait(int nl_fd, int watch_fd, const struct wdr_net_slot_info *
 
 /* ---- net_flows.c: connection tracking of the host ---- */
 
-/* Forget every flow that began at @addr. 0 too where nothing is tracked. */
-int wdr_net_flows_forget(int nf_fd, const struct wdr_prefix *addr) wdr_must_check;
+/* Forget every flow of the slot's. 0 too where nothing is tracked. */
+int wdr_net_flows_forget(int nf_fd, const struct wdr_net_slot_info *info) wdr_must_check;
 
 /* ---- net_reach.c ---- */
 
@@ -314,7 +318,7 @@ int wdr_net_report_receive(int sock, struct wdr_net_made *ret, struct wdr_err *e
 struct wdr_net_ending {
 	int nf_fd; /* closing it waits if rules were removed (wdr_net_nft_run) */
 	int netns_fd;
-	char link[IFNAMSIZ]; /* removing it waits 35 ms; "" for none */
+	const struct wdr_net_slot_info *slot; /* to forget its flows, and remove its link: 35 ms */
 };
 
 /* Do it in a child, the descriptor of which is returned; -1: there is none. */
@@ -340,14 +344,12 @@ void wdr_net_slot_record(const struct wdr_net_slot_spec *spec, unsigned int mtu,
 
 /* ---- net_end.c ---- */
 
-int wdr_net_end_flows(int nf_fd, const struct wdr_net_slot_info *info,
-		      struct wdr_err *err) wdr_must_check;
 int wdr_net_end_record(struct wdr_net_table *t, unsigned int slot,
 		       struct wdr_err *err) wdr_must_check;
 /*
- * All that has to be done before the caller may say that the slot is no more: cut it off, forget
- * its flows, give its record back (with @lock_fd, closed), and take what all shared along with the
- * last. The link itself stays for wdr_net_end_aside().
+ * All that has to be done before the caller may say that the slot is no more: cut it off, give its
+ * record back (with @lock_fd, closed), and take what all shared along with the last. Its flows and
+ * its link are for wdr_net_end_aside(): as long as the link is there, its number is not used again.
  */
 int wdr_net_release(const struct wdr_net_pool *p, int nf_fd, const struct wdr_net_slot_info *info,
 		    int *lock_fd, bool *ret_rules_gone, struct wdr_err *err) wdr_must_check;

@@ -16,7 +16,8 @@
  * itself answers. `fib saddr . iif oif` is strict reverse path: only wdrN's own peer address is
  * routed to wdrN.
  *
- * An answer is a packet of a flow that began inside. Packets that fit no flow are not translated:
+ * A flow's mark ends in the low half of the job's address (net_flows.c). An answer is a packet of
+ * a flow that began inside. Packets that fit no flow are not translated:
  * they would leave with the job's own address.
  *
  * The probe chain is the last of all forward chains: a probe that gets there was let through by
@@ -67,6 +68,10 @@ static const char rules[] =
 	" counter name flows goto refuse\n"
 	"    iifname \"wdr*\" ct state new add @flows6 { ip6 saddr ct count over %d }"
 	" counter name flows goto refuse\n"
+	"    iifname \"wdr*\" meta nfproto ipv4 ct state new"
+	" ct mark set (@nh,96,32 & 0xffff) | %#x accept\n"
+	"    iifname \"wdr*\" meta nfproto ipv6 ct state new"
+	" ct mark set (@nh,160,32 & 0xffff) | %#x accept\n"
 	"    iifname \"wdr*\" accept\n"
 	"    ct state established,related accept\n"
 	"    oifname \"wdr*\" counter name inbound drop\n"
@@ -113,7 +118,8 @@ int wdr_net_rules_text(const struct wdr_net_guard *g, char **ret)
 	else
 		guard_lines(guard, TEXT_MAX, "ipv6", g->v6, g->n6);
 	n = asprintf(&text, rules, WDR_NET_MARK_LOCAL, WDR_NET_MARK_LOCAL, WDR_NET_MAX_FLOWS,
-		     WDR_NET_MAX_FLOWS, guard, WDR_NET_PROBE_PORT, WDR_NET_PROBE_PORT);
+		     WDR_NET_MAX_FLOWS, WDR_NET_FLOW_MARK4, WDR_NET_FLOW_MARK6, guard,
+		     WDR_NET_PROBE_PORT, WDR_NET_PROBE_PORT);
 	if (n < 0)
 		return -ENOMEM;
 	*ret = text;

@@ -128,7 +128,7 @@ static int give_back(struct wdr_net_slot *s, struct wdr_err *err)
 		s->recorded = false;
 		r = wdr_net_release(s->pool_ref, e.nf_fd, &s->made.info, &s->made.lock_fd,
 				    &rules_gone, err);
-		(void)snprintf(e.link, sizeof(e.link), "%s", s->made.info.link);
+		e.slot = &s->made.info;
 		wdr_net_pool_reap(s->pool_ref, wdr_net_end_aside(&e));
 	}
 	wdr_closep(&e.nf_fd);

@@ -16,11 +16,12 @@ static int sweep_one(struct wdr_net_table *t, unsigned int slot, int nl_fd, int 
 
 	wdr_net_slot_fill(&t->head.ranges, slot, 0, &info);
 	r = wdr_net_link_delete(nl_fd, info.link, err);
-	if (r == 0)
-		r = wdr_net_end_flows(nf_fd, &info, err);
-	if (r == 0)
-		r = wdr_net_end_record(t, slot, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = wdr_net_flows_forget(nf_fd, &info);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "forget the flows of network slot %u", slot);
+	return wdr_net_end_record(t, slot, err);
 }
 
 static int sweep_all(struct wdr_net_pool *p, int nf_fd, int *ret_removed, struct wdr_err *err)
