@@ -14,9 +14,16 @@ if [ -z "${WDR_IN_LAB:-}" ]; then
 		exit 77
 	}
 	export WDR_IN_LAB=1
-	# Whatever the test starts ends with its process namespace.
-	exec unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
+	# Whatever the test starts ends with its process namespace. In the guests of check-kernels
+	# busybox's sh and /usr/bin would come up with an ip and an unshare of their own.
+	export PATH="/usr/sbin:/sbin:$PATH"
+	exec /usr/bin/unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc bash "$0" "$@"
 fi
+
+# in_guest: below check-kernels, where everything takes ten times as long.
+in_guest() {
+	[ "$TOP" = /warder ]
+}
 
 NET=/run/net
 OUT4=203.0.113.2
@@ -75,6 +82,7 @@ try() {
 hold() {
 	lab_name=$1
 	shift
+	rm -f "/run/$lab_name" "/run/$lab_name.in"
 	mkfifo "/run/$lab_name.in"
 	"$WDR_BUILD/tests/helpers/net_try" hold "$NET" "$lab_name" "$@" \
 		<"/run/$lab_name.in" >"/run/$lab_name" 2>"/run/$lab_name.err" &
@@ -82,11 +90,15 @@ hold() {
 	# Open without waiting for it: the write end stays with this function's shell.
 	sleep 1000 >"/run/$lab_name.in" &
 	echo $! >"/run/$lab_name.keeper"
-	wait_for 20 told "$lab_name" && grep -q '^ready' "/run/$lab_name"
+	wait_for 20 told "$lab_name"
+	grep -qs "^ready" "/run/$lab_name" || {
+		cat "/run/$lab_name.err" >&2
+		return 1
+	}
 }
 
 told() {
-	grep -q '^ready' "/run/$1" || ! kill -0 "$(cat "/run/$1.pid")"
+	grep -qs "^ready" "/run/$1" || ! kill -0 "$(cat "/run/$1.pid")"
 }
 
 # drop NAME: give the slot back, and wait until it is.
