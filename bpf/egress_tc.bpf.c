@@ -46,6 +46,8 @@ int wdr_tc_out(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (!wdr_traffic_out(&c, &p, &q, bpf_ktime_get_coarse_ns()))
 		return refuse(skb, &c, &p, &q);
+	if (q.local) /* the firewall lets nothing else of a job's come to this machine itself */
+		skb->mark = WDR_EGRESS_MARK_LOCAL;
 	return TC_ACT_UNSPEC;
 }
 

@@ -19,7 +19,8 @@
 #define WDR_EGRESS_V4_BITS     96     /* a.b.c.d/n has length 96 + n */
 #define WDR_EGRESS_HOST_BITS   128
 #define WDR_EGRESS_NO_RULE     0xffffffff
-#define WDR_EGRESS_PROTO_ICMP  1 /* ICMP's number, and ICMPv6's too: 58 is written as 1 */
+#define WDR_EGRESS_MARK_LOCAL  0x57445201 /* skb mark of what may reach this machine itself */
+#define WDR_EGRESS_PROTO_ICMP  1	  /* ICMP's number, and ICMPv6's too: 58 is written as 1 */
 
 /* Key of the longest-prefix map; bits past prefixlen are zero. 10.0.0.0/8 is { 104, ::ffff:10.0.0.0 }. */
 struct wdr_egress_key {

@@ -161,6 +161,9 @@ struct wdr_flow_key {
 };
 WDR_ABI_SIZE(wdr_flow_key, 32);
 
+/* In units of ns: bpf_ktime_get_coarse_ns() when it began, but for its lowest bit. */
+#define WDR_FLOW_LOCAL 1ull /* to an address of this machine */
+
 /* A first fragment that was allowed. */
 struct wdr_frag_key {
 	__u64 job;

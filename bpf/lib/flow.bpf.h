@@ -29,26 +29,32 @@ WDR_INLINE bool wdr_flow_token(struct wdr_live *live, __u64 now)
 	return tokens;
 }
 
-WDR_INLINE bool wdr_flow_known(const struct wdr_flow_key *key)
+/* NULL if it was not allowed, or is forgotten; else WDR_FLOW_* */
+WDR_INLINE __u64 *wdr_flow_find(const struct wdr_flow_key *key)
 {
-	return bpf_map_lookup_elem(&wdr_flows, key) != NULL;
+	return bpf_map_lookup_elem(&wdr_flows, key);
 }
 
-WDR_INLINE void wdr_flow_begin(struct wdr_live *live, const struct wdr_flow_key *key, __u64 now)
+WDR_INLINE void wdr_flow_begin(struct wdr_live *live, const struct wdr_flow_key *key, __u64 now,
+			       bool local)
 {
-	if (!wdr_flow_token(live, now) || bpf_map_update_elem(&wdr_flows, key, &now, BPF_ANY))
+	__u64 val = (now & ~WDR_FLOW_LOCAL) | (local ? WDR_FLOW_LOCAL : 0);
+
+	if (!wdr_flow_token(live, now) || bpf_map_update_elem(&wdr_flows, key, &val, BPF_ANY))
 		__sync_fetch_and_add(&live->flows_lost, 1);
 }
 
-/* Was the first fragment of this packet let through, not long ago? */
-WDR_INLINE bool wdr_frag_known(const struct wdr_frag_key *key, __u64 now)
+/* The first fragment of this packet, if it was let through, and not long ago. */
+WDR_INLINE __u64 *wdr_frag_find(const struct wdr_frag_key *key, __u64 now)
 {
-	__u64 *at = bpf_map_lookup_elem(&wdr_frags, key);
+	__u64 *val = bpf_map_lookup_elem(&wdr_frags, key);
 
-	return at && now - *at < WDR_FRAG_NS;
+	return val && now - *val < WDR_FRAG_NS ? val : NULL;
 }
 
-WDR_INLINE void wdr_frag_begin(const struct wdr_frag_key *key, __u64 now)
+WDR_INLINE void wdr_frag_begin(const struct wdr_frag_key *key, __u64 now, bool local)
 {
-	(void)bpf_map_update_elem(&wdr_frags, key, &now, BPF_ANY);
+	__u64 val = (now & ~WDR_FLOW_LOCAL) | (local ? WDR_FLOW_LOCAL : 0);
+
+	(void)bpf_map_update_elem(&wdr_frags, key, &val, BPF_ANY);
 }

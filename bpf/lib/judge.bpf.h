@@ -13,7 +13,7 @@ struct wdr_query {
 	__u32 policy;
 	__u16 port; /* host order */
 	__u8 proto; /* WDR_EGRESS_PROTO_ICMP for both ICMPs */
-	__u8 zero;
+	__u8 local; /* found: 1 if it is an address of this machine */
 	struct wdr_egress_verdict v;
 };
 
@@ -75,8 +75,8 @@ __noinline int wdr_judge_plain(struct wdr_query *q)
 	e = bpf_map_lookup_elem(trie, &key);
 	if (!e)
 		return 0;
-	bits = wdr_egress_private_bits(&pol->head, e,
-				       bpf_map_lookup_elem(&wdr_hosts, key.addr) != NULL);
+	q->local = bpf_map_lookup_elem(&wdr_hosts, key.addr) != NULL;
+	bits = wdr_egress_private_bits(&pol->head, e, q->local);
 	rk.policy = policy;
 	rk.row = e->row;
 	n = e->n;

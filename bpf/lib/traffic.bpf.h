@@ -17,15 +17,15 @@ WDR_INLINE void wdr_flow_key_of(struct wdr_flow_key *k, const struct wdr_ctx *c,
 	k->remote_port = to_job ? p->sport : p->dport;
 }
 
-/* Is this ICMP error about a packet of a known flow? */
-WDR_INLINE bool wdr_error_known(const struct wdr_ctx *c, const struct wdr_pkt *p, bool to_job)
+/* The known flow that this ICMP error is about. */
+WDR_INLINE __u64 *wdr_error_find(const struct wdr_ctx *c, const struct wdr_pkt *p, bool to_job)
 {
 	struct wdr_flow_key k = { .job = c->slot->job, .proto = wdr_proto_of(p->in_proto) };
 
 	__builtin_memcpy(k.remote, p->in_peer, sizeof(k.remote));
 	k.local_port = to_job ? p->in_sport : p->in_dport;
 	k.remote_port = to_job ? p->in_dport : p->in_sport;
-	return wdr_flow_known(&k);
+	return wdr_flow_find(&k);
 }
 
 WDR_INLINE void wdr_frag_key_of(struct wdr_frag_key *k, const struct wdr_ctx *c,
@@ -49,14 +49,15 @@ WDR_INLINE bool wdr_source_ours(const struct wdr_slot *slot, const struct wdr_pk
 }
 
 /*
- * A packet that the job sends. True: it passes and is counted. False: q->v says why not; the
- * caller records it. @q is zeroed.
+ * A packet that the job sends. True: it passes and is counted; q->local says whether it is for
+ * this machine. False: q->v says why not; the caller records it. @q is zeroed.
  */
 WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p,
 				struct wdr_query *q, __u64 now)
 {
 	struct wdr_frag_key fk;
 	struct wdr_flow_key k;
+	__u64 *known;
 
 	__builtin_memcpy(q->addr, p->dst, sizeof(q->addr));
 	q->policy = c->slot->policy;
@@ -72,22 +73,31 @@ WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p
 		return false;
 	wdr_frag_key_of(&fk, c, p, false);
 	if (p->kind == WDR_PKT_LATER) {
-		if (!wdr_frag_known(&fk, now))
+		known = wdr_frag_find(&fk, now);
+		if (!known)
 			return false;
+		q->local = *known & WDR_FLOW_LOCAL;
 		goto pass;
 	}
-	if (p->kind == WDR_PKT_ERROR && wdr_addr_equal(p->in_peer, p->dst) &&
-	    wdr_error_known(c, p, false))
-		goto pass;
+	if (p->kind == WDR_PKT_ERROR && wdr_addr_equal(p->in_peer, p->dst)) {
+		known = wdr_error_find(c, p, false);
+		if (known) {
+			q->local = *known & WDR_FLOW_LOCAL;
+			goto pass;
+		}
+	}
 	wdr_flow_key_of(&k, c, p, false);
-	if (!wdr_flow_known(&k)) {
+	known = wdr_flow_find(&k);
+	if (known) {
+		q->local = *known & WDR_FLOW_LOCAL;
+	} else {
 		wdr_judge(q);
 		if (q->v.action != WDR_ACT_ALLOW)
 			return false;
-		wdr_flow_begin(c->live, &k, now);
+		wdr_flow_begin(c->live, &k, now, q->local);
 	}
 	if (p->first)
-		wdr_frag_begin(&fk, now);
+		wdr_frag_begin(&fk, now, q->local);
 pass:
 	__sync_fetch_and_add(&c->live->out_packets, p->n);
 	__sync_fetch_and_add(&c->live->out_bytes, p->bytes);
@@ -104,17 +114,17 @@ WDR_INLINE bool wdr_traffic_in(const struct wdr_ctx *c, const struct wdr_pkt *p,
 		goto refuse;
 	wdr_frag_key_of(&fk, c, p, true);
 	if (p->kind == WDR_PKT_LATER) {
-		if (!wdr_frag_known(&fk, now))
+		if (!wdr_frag_find(&fk, now))
 			goto refuse;
 	} else if (p->kind == WDR_PKT_ERROR) {
-		if (!wdr_error_known(c, p, true))
+		if (!wdr_error_find(c, p, true))
 			goto refuse;
 	} else {
 		wdr_flow_key_of(&k, c, p, true);
-		if (!wdr_flow_known(&k))
+		if (!wdr_flow_find(&k))
 			goto refuse;
 		if (p->first)
-			wdr_frag_begin(&fk, now);
+			wdr_frag_begin(&fk, now, false);
 	}
 	__sync_fetch_and_add(&c->live->in_packets, p->n);
 	__sync_fetch_and_add(&c->live->in_bytes, p->bytes);

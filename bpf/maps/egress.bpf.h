@@ -57,14 +57,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, WDR_FLOWS_MAX);
 	__type(key, struct wdr_flow_key);
-	__type(value, __u64); /* bpf_ktime_get_coarse_ns() of its first packet */
+	__type(value, __u64); /* when it began, WDR_FLOW_* */
 } wdr_flows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, WDR_FRAGS_MAX);
 	__type(key, struct wdr_frag_key);
-	__type(value, __u64); /* bpf_ktime_get_coarse_ns() of the first fragment */
+	__type(value, __u64); /* when it was, WDR_FLOW_* */
 } wdr_frags SEC(".maps");
 
 struct {

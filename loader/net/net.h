@@ -36,6 +36,7 @@
 
 #include "base/wdr_addr.h"
 #include "base/wdr_err.h"
+#include "wdr_abi_egress.h"
 
 #define WDR_NET_MAX_SLOTS 16384 /* at once, on one host */
 #define WDR_NET_MAX_AHEAD 64	/* wdr_net_pool_prepare() */
@@ -44,7 +45,7 @@
  * A BPF program on the host end sets this as a packet's mark where a rule of the policy allows an
  * address of the host itself. A job can't: marks do not cross from another namespace.
  */
-#define WDR_NET_MARK_LOCAL 0x57445201
+#define WDR_NET_MARK_LOCAL WDR_EGRESS_MARK_LOCAL
 
 struct wdr_net_pool;
 struct wdr_net_slot;

@@ -25,7 +25,7 @@
 	"{\"action\": \"allow\", \"to\": \"2001:db8:1::/48\", \"ports\": [\"53\"]},"    \
 	"{\"action\": \"allow\", \"to\": \"2001:db8:1::/48\", \"proto\": \"icmp\"},"    \
 	"{\"action\": \"allow\", \"to\": \"10.0.0.0/8\"},"                              \
-	"{\"action\": \"allow\", \"to\": \"10.7.0.9\"},"                                \
+	"{\"action\": \"allow\", \"to\": \"10.9.0.1\", \"ports\": [\"22\"]},"           \
 	"{\"action\": \"allow\", \"to\": \"64:ff9b::/96\"},"                            \
 	"{\"action\": \"allow\", \"to\": \"2002::/16\"}"                                \
 	"]}"
@@ -70,6 +70,8 @@ static const struct row {
 	{ "udp, name server's other port", OUT, ANSWER, DEF, U4("192.0.2.53", "54") },
 	{ "udp, private, and a rule within its range", OUT, PASS, 0, U4("10.1.2.3", "7") },
 	{ "udp, the host's address in 10/8", OUT, ANSWER, PRIV, U4("10.9.0.1", "7") },
+	{ "udp, the host's address by itself", OUT, PASS, 0, U4("10.9.0.1", "22") },
+	{ "udp, the host's address again", OUT, PASS, 0, U4("10.9.0.1", "22") },
 	{ "udp, metadata", OUT, ANSWER, PRIV, U4("169.254.169.254", "80") },
 	{ "udp, multicast", OUT, DROP, PRIV, U4("224.0.0.251", "5353") },
 	{ "udp, broadcast", OUT, DROP, PRIV, U4("255.255.255.255", "67") },
@@ -177,18 +179,21 @@ static struct kern_env env;
 static struct wdr_kern *kern;
 static int prog_fd[2];
 
-static int run(int dir, const char *name, const struct frame *f, struct frame *out)
+static int run(int dir, const char *name, const struct frame *f, struct frame *out,
+	       uint32_t *ret_mark)
 {
 	struct __sk_buff ctx = { .ifindex = 1 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = f->b, .data_size_in = (uint32_t)f->n,
 		    .data_out = out->b, .data_size_out = sizeof(out->b), .ctx_in = &ctx,
-		    .ctx_size_in = sizeof(ctx), .repeat = 1);
+		    .ctx_size_in = sizeof(ctx), .ctx_out = &ctx, .ctx_size_out = sizeof(ctx),
+		    .repeat = 1);
 
 	if (bpf_prog_test_run_opts(prog_fd[dir], &opts)) {
 		print_error("%s: %s\n", name, strerror(errno));
 		return -errno;
 	}
 	out->n = opts.data_size_out;
+	*ret_mark = ctx.mark;
 	return (int)opts.retval;
 }
 
@@ -237,6 +242,7 @@ static void judges_each_frame(void **state)
 	struct wdr_live live, before;
 	unsigned int i, bad = 0;
 	uint64_t counted;
+	uint32_t mark = 0;
 	int verdict;
 
 	(void)state;
@@ -246,13 +252,19 @@ static void judges_each_frame(void **state)
 		frame_make(&f, rows[i].frame);
 		wdr_kern_beat(kern);
 		wdr_kern_slot_live(s, &before);
-		verdict = run(rows[i].dir, rows[i].name, &f, &out);
+		verdict = run(rows[i].dir, rows[i].name, &f, &out, &mark);
 		wdr_kern_slot_live(s, &live);
 		if (live.out_denied != before.out_denied)
 			assert_ok(wdr_kern_slot_denials(s, add_denial, &found));
 		if (verdict != rows[i].verdict || found.reason != rows[i].reason) {
 			print_error("%s: verdict %d reason %d, want %d and %d\n", rows[i].name,
 				    verdict, found.reason, rows[i].verdict, rows[i].reason);
+			bad++;
+		}
+		/* Only what is for the host itself bears the mark that its firewall wants. */
+		if ((verdict == PASS && strstr(rows[i].name, "host's address")) !=
+		    (mark == WDR_EGRESS_MARK_LOCAL)) {
+			print_error("%s: mark %x\n", rows[i].name, mark);
 			bad++;
 		}
 		/* What passes counts, but for the link's own talk; nothing else does. */
