@@ -268,7 +268,7 @@ static void dispatch_due(struct wdr_event *e)
 	uint64_t now = wdr_now_ns();
 	struct wdr_source *s;
 
-	for (e->walk = e->sources; (s = e->walk) && !e->exiting;) {
+	for (e->walk = e->sources; (s = e->walk);) {
 		e->walk = s->next;
 		if (!s->on)
 			continue;

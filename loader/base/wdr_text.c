@@ -220,3 +220,17 @@ void wdr_nearest_offer(struct wdr_nearest *n, const char *candidate)
 	n->best = candidate;
 	n->distance = d;
 }
+
+const char *wdr_text_instant(struct timespec t, char buf[WDR_TEXT_INSTANT_MAX])
+{
+	char day[32];
+	struct tm tm;
+
+	if (!gmtime_r(&t.tv_sec, &tm) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
+		day[0] = '\0';
+	buf[0] = '\0';
+	if (day[0])
+		(void)snprintf(buf, WDR_TEXT_INSTANT_MAX, "%s.%03uZ", day,
+			       (unsigned int)(t.tv_nsec / 1000000) % 1000);
+	return buf;
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/wdr_cleanup.h"
 
@@ -19,6 +20,11 @@ const char *wdr_text_size(uint64_t bytes, char buf[WDR_TEXT_UNIT_MAX]);
 const char *wdr_text_duration(uint64_t ns, char buf[WDR_TEXT_UNIT_MAX]);
 /* "SIGKILL", "SIGRTMIN+3"; "signal 99" for a number that is none. */
 const char *wdr_text_signal(int sig, char buf[WDR_TEXT_UNIT_MAX]);
+
+#define WDR_TEXT_INSTANT_MAX 48
+
+/* RFC 3339 in UTC, to the millisecond: "2026-11-30T09:00:00.123Z"; "" past year 9999. Returns @buf. */
+const char *wdr_text_instant(struct timespec t, char buf[WDR_TEXT_INSTANT_MAX]);
 
 /*
  * Copy @n bytes of @in into @out of @size as one line of printable UTF-8: control characters,

@@ -52,6 +52,12 @@ struct wdr_cgroup_usage {
  */
 int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret,
 			struct wdr_err *err) wdr_must_check;
+/*
+ * The same for jobs that no BPF program judges: on v2 they are in a folder of their own, for what
+ * hangs on the other denies a job that it does not know. A sweep looks in one of them.
+ */
+int wdr_cgroup_tree_new_plain(const char *root, struct wdr_cgroup_tree **ret,
+			      struct wdr_err *err) wdr_must_check;
 void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t);
 
 /*

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #define WDR_CGROUP_DIR	     "warder"	    /* the folder that holds all jobs, in every hierarchy */
+#define WDR_CGROUP_PLAIN     "warder.plain" /* on v2: those that no program judges */
 #define WDR_CGROUP_LEAF	     "supervisor"   /* where we go where a cgroup must have no process */
 #define WDR_CGROUP_SLICE     "warder.slice" /* systemd's name for what holds all our scopes */
 #define WDR_CGROUP_SYSTEMD   "/run/systemd/system" /* is there while systemd is PID 1 */
@@ -62,8 +63,9 @@ struct wdr_cgroup_hier {
 	bool v2;
 	unsigned int ctls;
 	bool detached;	     /* mounted nowhere: what is in it can't be mounted elsewhere */
-	int base_fd;	     /* the cgroup that holds WDR_CGROUP_DIR */
-	int fd;		     /* WDR_CGROUP_DIR */
+	int base_fd;	     /* the cgroup that holds @dir */
+	int fd;		     /* @dir */
+	const char *dir;     /* WDR_CGROUP_DIR; on v2 of a plain tree WDR_CGROUP_PLAIN */
 	char name[64];	     /* folder in a job's view: "cpu,cpuacct"; "" for pure v2 */
 	char path[PATH_MAX]; /* base_fd's */
 };
@@ -100,7 +102,7 @@ struct wdr_cgroup {
 	uint64_t missing; /* WDR_PROT_BIT()s of waived limits that could not be set */
 };
 
-/* Open WDR_CGROUP_DIR in @h's base, or make it. -EACCES, -EROFS if nothing can be made in it. */
+/* Open @dir in @h's base, or make it. -EACCES, -EROFS if nothing can be made in it. */
 int wdr_cgroup_open_dir(struct wdr_cgroup_hier *h) wdr_must_check;
 /*
  * Find where in mount @m jobs may be made, and open it as @h->base_fd, and WDR_CGROUP_DIR in it: the

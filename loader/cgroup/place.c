@@ -113,12 +113,12 @@ static int place_by_systemd(struct wdr_cgroup_hier *h, const struct wdr_cgroup_m
 
 int wdr_cgroup_open_dir(struct wdr_cgroup_hier *h)
 {
-	wdr_close_ int fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
+	wdr_close_ int fd = openat(h->base_fd, h->dir, DIR_FLAGS | O_NOFOLLOW);
 
 	if (fd < 0 && errno == ENOENT) {
-		if (mkdirat(h->base_fd, WDR_CGROUP_DIR, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(h->base_fd, h->dir, 0755) < 0 && errno != EEXIST)
 			return -errno;
-		fd = openat(h->base_fd, WDR_CGROUP_DIR, DIR_FLAGS | O_NOFOLLOW);
+		fd = openat(h->base_fd, h->dir, DIR_FLAGS | O_NOFOLLOW);
 	}
 	if (fd < 0)
 		return -errno;
@@ -161,7 +161,7 @@ int wdr_cgroup_place(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m
 		r = place_at_top(h, m);
 	}
 	if (r < 0)
-		return wdr_err_set(err, r, "make %s/%s: %s", h->path, WDR_CGROUP_DIR, strerror(-r));
+		return wdr_err_set(err, r, "make %s/%s: %s", h->path, h->dir, strerror(-r));
 	return 0;
 }
 

@@ -163,7 +163,7 @@ static int sweep_units(struct wdr_cgroup_tree *t, const char *job, struct wdr_er
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
 		unit = openat(t->slice_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		fd = openat(unit, WDR_CGROUP_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		fd = openat(unit, t->hier[0].dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0)
 			r = sweep_at(fd, e->d_name, job, err);
 	}

@@ -140,15 +140,15 @@ int wdr_cgroup_tree_remake(struct wdr_cgroup_tree *t, struct wdr_err *err)
 			continue;
 		r = wdr_cgroup_open_dir(h);
 		if (r < 0)
-			return wdr_err_set(err, r, "make %s/%s: %s", h->path, WDR_CGROUP_DIR,
-					   strerror(-r));
+			return wdr_err_set(err, r, "make %s/%s: %s", h->path, h->dir, strerror(-r));
 	}
 	enable_v2(t, &t->hier[0]);
 	return 0;
 }
 
-static void init_hier(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m)
+static void init_hier(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *m, bool plain)
 {
+	h->dir = plain && m->v2 ? WDR_CGROUP_PLAIN : WDR_CGROUP_DIR;
 	h->v2 = m->v2;
 	h->ctls = m->ctls;
 	h->detached = m->fd >= 0;
@@ -159,7 +159,7 @@ static void init_hier(struct wdr_cgroup_hier *h, const struct wdr_cgroup_mount *
 
 /* v2 becomes hier[0]. */
 static int place_all(struct wdr_cgroup_tree *t, const struct wdr_cgroup_mounts *ms, bool systemd,
-		     struct wdr_err *err)
+		     bool plain, struct wdr_err *err)
 {
 	struct wdr_cgroup_hier *h;
 	unsigned int i;
@@ -170,12 +170,12 @@ static int place_all(struct wdr_cgroup_tree *t, const struct wdr_cgroup_mounts *
 			if (ms->m[i].v2 != !pass)
 				continue;
 			h = &t->hier[t->n++];
-			init_hier(h, &ms->m[i]);
+			init_hier(h, &ms->m[i], plain);
 			r = wdr_cgroup_place(h, &ms->m[i], systemd, h->v2 ? err : NULL);
 			if (r < 0 && h->v2)
 				return r;
 			if (r < 0)
-				lose_v1(t, h, WDR_CGROUP_DIR, r);
+				lose_v1(t, h, h->dir, r);
 		}
 	}
 	if (t->n == 1)
@@ -205,7 +205,7 @@ static bool by_systemd(const char *root, const struct wdr_cgroup_mounts *ms)
 	return !root && ms->n == 1 && !access(WDR_CGROUP_SYSTEMD, F_OK);
 }
 
-int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
+static int new_tree(const char *root, bool plain, struct wdr_cgroup_tree **ret, struct wdr_err *err)
 {
 	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = alloc_tree();
 	wdr_cgroup_mounts_ struct wdr_cgroup_mounts *ms = NULL;
@@ -218,7 +218,7 @@ int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct w
 	if (r < 0)
 		return r;
 	systemd = by_systemd(root, ms);
-	r = place_all(t, ms, systemd, err);
+	r = place_all(t, ms, systemd, plain, err);
 	if (r < 0)
 		return r;
 	enable_v2(t, &t->hier[0]);
@@ -230,6 +230,16 @@ int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct w
 	}
 	*ret = WDR_TAKE_PTR(t);
 	return 0;
+}
+
+int wdr_cgroup_tree_new(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
+{
+	return new_tree(root, false, ret, err);
+}
+
+int wdr_cgroup_tree_new_plain(const char *root, struct wdr_cgroup_tree **ret, struct wdr_err *err)
+{
+	return new_tree(root, true, ret, err);
 }
 
 void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t)
@@ -252,5 +262,5 @@ void wdr_cgroup_tree_trim(struct wdr_cgroup_tree *t)
 	unsigned int i;
 
 	for (i = 0; i < t->n; i++)
-		(void)unlinkat(t->hier[i].base_fd, WDR_CGROUP_DIR, AT_REMOVEDIR);
+		(void)unlinkat(t->hier[i].base_fd, t->hier[i].dir, AT_REMOVEDIR);
 }

@@ -61,17 +61,12 @@ static json_t *number(double d)
 	return isfinite(d) ? json_real(d) : json_null();
 }
 
-/* RFC 3339 in UTC, to the millisecond. */
 static json_t *instant(const struct timespec *t)
 {
-	char day[32], buf[48];
-	struct tm tm;
+	char buf[WDR_TEXT_INSTANT_MAX];
 
-	if (!gmtime_r(&t->tv_sec, &tm) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
-		return json_null();
-	(void)snprintf(buf, sizeof(buf), "%s.%03uZ", day,
-		       (unsigned int)(t->tv_nsec / 1000000) % 1000);
-	return json_string(buf);
+	(void)wdr_text_instant(*t, buf);
+	return buf[0] ? json_string(buf) : json_null();
 }
 
 static json_t *command(char *const *argv)

@@ -141,7 +141,8 @@ static int raise_loopback(struct child *c, struct wdr_err *err)
 	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	wdr_close_ int fd = -1;
 
-	if (s->policy->net.mode == WDR_NET_HOST || (s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
+	if (s->policy->net.mode == WDR_NET_HOST || s->net_fd >= 0 ||
+	    (s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
 		return 0;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)

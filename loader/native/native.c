@@ -84,7 +84,8 @@ static uint64_t clone_flags(const struct wdr_spec *s)
 		if (!(s->waived & WDR_PROT_BIT(namespaces[i].protection)))
 			flags |= namespaces[i].flag;
 	}
-	if (s->policy->net.mode != WDR_NET_HOST && !(s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
+	if (s->net_fd < 0 && s->policy->net.mode != WDR_NET_HOST &&
+	    !(s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
 		flags |= CLONE_NEWNET;
 	return flags;
 }
@@ -114,6 +115,35 @@ static long clone_owned(struct clone_args *ca, uid_t owner)
 	return pid;
 }
 
+static long clone_as(const struct wdr_spec *s, struct clone_args *ca)
+{
+	long pid = s->privileged && (ca->flags & CLONE_NEWUSER) ?
+			   clone_owned(ca, s->host_uid) :
+			   syscall(SYS_clone3, ca, sizeof(*ca));
+
+	return pid < 0 ? -errno : pid;
+}
+
+/* In the network namespace that was made for the job, to be born there: once it is in a user
+ * namespace of its own it may not enter one that is root's. */
+static long clone_in_net(const struct wdr_spec *s, struct clone_args *ca)
+{
+	wdr_close_ int home = -1;
+	long pid;
+
+	if (s->net_fd < 0)
+		return clone_as(s, ca);
+	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (home < 0 || setns(s->net_fd, CLONE_NEWNET) < 0)
+		return -errno;
+	pid = clone_as(s, ca);
+	if (pid == 0 || setns(home, CLONE_NEWNET) == 0)
+		return pid;
+	if (pid > 0)
+		(void)kill((pid_t)pid, SIGKILL);
+	return -errno;
+}
+
 static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)
 {
 	const struct wdr_spec *s = b->spec;
@@ -128,15 +158,13 @@ static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_er
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)s->cgroup_fd;
 	}
-	if (s->privileged && (ca.flags & CLONE_NEWUSER))
-		pid = clone_owned(&ca, s->host_uid);
-	else
-		pid = syscall(SYS_clone3, &ca, sizeof(ca));
+	pid = clone_in_net(s, &ca);
 	if (pid == 0)
 		wdr_native_child(b, child_ctl);
 	if (pid < 0) {
 		b->pidfd = -1;
-		return wdr_err_set(err, -errno, "clone3 with new namespaces: %s", strerror(errno));
+		return wdr_err_set(err, (int)pid, "clone3 with new namespaces: %s",
+				   strerror((int)-pid));
 	}
 	b->pid = (pid_t)pid;
 	return 0;

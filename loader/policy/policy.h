@@ -225,3 +225,6 @@ int wdr_policy_show(const struct wdr_policy *p, json_t **ret) wdr_must_check;
 
 /* The same as text, two spaces a level and a newline at the end: what `policy show` prints. */
 int wdr_policy_show_text(const struct wdr_policy *p, char **ret) wdr_must_check;
+
+/* "CAP_NET_RAW" for its number of linux/capability.h; NULL past those that are known. */
+const char *wdr_policy_capability_name(unsigned int cap);

@@ -63,3 +63,8 @@ const char *const wdr_words_caps[] = {
 
 _Static_assert(sizeof(wdr_words_caps) / sizeof(wdr_words_caps[0]) == CAP_CHECKPOINT_RESTORE + 2,
 	       "a name per capability up to the last one known");
+
+const char *wdr_policy_capability_name(unsigned int cap)
+{
+	return cap <= CAP_CHECKPOINT_RESTORE ? wdr_words_caps[cap] : NULL;
+}
