@@ -36,6 +36,7 @@ int wdr_cli_flush(int status);
 
 int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv);
 int wdr_cmd_help(const struct wdr_command *c, int argc, char **argv);
+int wdr_cmd_unload(const struct wdr_command *c, int argc, char **argv);
 int wdr_cmd_version(const struct wdr_command *c, int argc, char **argv);
 int wdr_cmd_check(const struct wdr_command *c, int argc, char **argv);
 

@@ -2,13 +2,12 @@
 #include "cli/policy.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/wdr_json.h"
+#include "base/wdr_own.h"
 #include "cli/run_args.h"
 #include "policy/compile.h"
 
@@ -138,40 +137,6 @@ int wdr_cmd_policy_show(const struct wdr_command *c, int argc, char **argv)
 	return wdr_cli_flush(0);
 }
 
-/* This machine's addresses, each a private range: what a job must not take for the world. */
-static int find_own(struct wdr_prefix **ret, size_t *ret_n)
-{
-	wdr_free_ struct wdr_prefix *own = NULL;
-	struct ifaddrs *list = NULL;
-	size_t n = 0;
-
-	if (getifaddrs(&list) < 0)
-		return -errno;
-	for (const struct ifaddrs *i = list; i; i = i->ifa_next)
-		n++;
-	own = calloc(n + 1, sizeof(*own));
-	n = 0;
-	for (const struct ifaddrs *i = list; own && i; i = i->ifa_next) {
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET) {
-			const struct sockaddr_in *in = (const void *)i->ifa_addr;
-
-			own[n] = (struct wdr_prefix){ .family = AF_INET, .len = 32 };
-			memcpy(own[n++].addr, &in->sin_addr, 4);
-		} else if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6) {
-			const struct sockaddr_in6 *in6 = (const void *)i->ifa_addr;
-
-			own[n] = (struct wdr_prefix){ .family = AF_INET6, .len = 128 };
-			memcpy(own[n++].addr, &in6->sin6_addr, 16);
-		}
-	}
-	freeifaddrs(list);
-	if (!own)
-		return -ENOMEM;
-	*ret = WDR_TAKE_PTR(own);
-	*ret_n = n;
-	return 0;
-}
-
 /* What explain knows of one DEST. */
 struct answer {
 	const char *dest;
@@ -237,7 +202,7 @@ static int explain(const struct wdr_policy *p, char **dests, size_t n, bool json
 	r = wdr_compiled_new(p, &c, err);
 	if (r < 0)
 		return r;
-	r = find_own(&own, &n_own);
+	r = wdr_own_addresses(&own, &n_own);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "find this machine's addresses");
 	for (size_t i = 0; i < n; i++) {

@@ -24,7 +24,7 @@ struct run {
 	const struct wdr_backend_ops *backend;
 	uint64_t disabled;
 	uint64_t begun_ns;
-	int result_fd;
+	int result_fd, events_fd;
 	bool tty;
 	struct wdr_event *event;
 	struct wdr_source *signal_srcs[N_SIGNALS];
@@ -38,6 +38,7 @@ static void free_run(struct run *r)
 	wdr_job_freep(&r->job);
 	wdr_policy_freep(&r->policy);
 	wdr_closep(&r->result_fd);
+	wdr_closep(&r->events_fd);
 	wdr_event_freep(&r->event);
 	wdr_run_args_done(&r->args);
 }
@@ -68,17 +69,26 @@ static int choose_backend(struct run *r, struct wdr_err *err)
 	return kind == WDR_BACKEND_RUNSC ? wdr_runsc_ops.probe(err) : 0;
 }
 
-/* Before anything starts: a result that can't be written must not cost a run. */
-static int open_result(struct run *r, struct wdr_err *err)
+/* Before anything starts: a file that can't be written must not cost a run. */
+static int open_output(const char *option, const char *path, int flags, int *ret_fd,
+		       struct wdr_err *err)
 {
-	const char *path = r->args.result;
-
 	if (!path)
 		return 0;
-	r->result_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	if (r->result_fd < 0)
-		return wdr_err_set(err, -errno, "--result %s: %s", path, strerror(errno));
+	*ret_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0666);
+	if (*ret_fd < 0)
+		return wdr_err_set(err, -errno, "--%s %s: %s", option, path, strerror(errno));
 	return 0;
+}
+
+static int open_outputs(struct run *r, struct wdr_err *err)
+{
+	int e = open_output("result", r->args.result, O_TRUNC, &r->result_fd, err);
+
+	/* Events come while the job runs: a reader that does not read must not stop it. */
+	return e < 0 ? e :
+		       open_output("events", r->args.events, O_APPEND | O_NONBLOCK, &r->events_fd,
+				   err);
 }
 
 static void on_stop(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
@@ -193,6 +203,7 @@ static int start_job(struct run *r, int argc, char **argv, struct wdr_err *err)
 		.in_fd = is_null(STDIN_FILENO) ? -1 : STDIN_FILENO,
 		.out_fd = r->args.json ? -1 : STDOUT_FILENO,
 		.err_fd = r->args.json ? -1 : STDERR_FILENO,
+		.events_fd = r->events_fd,
 		.begun_ns = r->begun_ns,
 		.args_area = program_invocation_name,
 		.args_area_len = args_length(argc, argv),
@@ -290,7 +301,7 @@ static int fill_stdio(void)
 
 int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 {
-	run_ struct run r = { .result_fd = -1, .begun_ns = wdr_now_ns() };
+	run_ struct run r = { .result_fd = -1, .events_fd = -1, .begun_ns = wdr_now_ns() };
 	struct wdr_err err = { 0 };
 	int e;
 
@@ -305,7 +316,7 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	if (e == 0 && r.args.help)
 		return wdr_cli_help(c);
 	if (e == 0)
-		e = open_result(&r, &err);
+		e = open_outputs(&r, &err);
 	if (e < 0) {
 		(void)(err.code ? 0 : wdr_err_wrap(&err, e, "start"));
 		return wdr_cli_fail(&err, WDR_STATUS_REFUSED);

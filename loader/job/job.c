@@ -94,7 +94,6 @@ static int make_cgroup(struct wdr_job *j, struct wdr_err *err)
 		.pids = l->pids,
 		.cpus = j->o.backend->late_cpus ? 0 : l->cpus,
 	};
-	struct wdr_cgroup_usage u;
 	int r;
 
 	if (limits.pids != WDR_UNLIMITED)
@@ -107,12 +106,7 @@ static int make_cgroup(struct wdr_job *j, struct wdr_err *err)
 	j->result.prot_missing |= wdr_cgroup_missing(j->cg);
 	j->spec.cgroup_fd = wdr_cgroup_entry_fd(j->cg);
 	r = fill_views(j);
-	if (r == 0)
-		r = wdr_cgroup_usage(j->cg, &u);
-	if (r < 0)
-		return wdr_err_wrap(err, r, "job cgroup");
-	j->oom_before = u.oom_kills;
-	return 0;
+	return r < 0 ? wdr_err_wrap(err, r, "job cgroup") : 0;
 }
 
 static void drop_cgroup(struct wdr_job *j)
@@ -174,6 +168,8 @@ static int make_process(struct wdr_job *j, struct wdr_err *err)
 {
 	int r = j->o.backend->spawn(&j->spec, &j->b, err);
 
+	if (r == 0 && j->kslot)
+		wdr_kern_slot_init_pid(j->kslot, j->o.backend->pid(j->b));
 	/* The job has its own copies now; an end of file must mean that the job is gone. */
 	for (int i = 0; i < 3; i++)
 		wdr_closep(&j->job_stdio[i]);
@@ -199,9 +195,13 @@ static const struct step {
 } steps[] = {
 	{ "record", take_record, drop_record },
 	{ "uid", take_uid, give_uid },
+	{ "network", wdr_job_begin_network, wdr_job_drop_network },
 	{ "cgroup", make_cgroup, drop_cgroup },
+	{ "kernel", wdr_job_make_kernel, wdr_job_drop_kernel },
+	{ "link", wdr_job_finish_network, NULL },
 	{ "stdio", make_stdio, close_stdio },
 	{ "process", make_process, end_process },
+	{ "raw network", wdr_job_make_raw_network, NULL },
 	{ "watch", wdr_job_watch, wdr_job_unwatch },
 	{ "release", let_go, NULL },
 };
@@ -216,7 +216,7 @@ static void maybe_crash(const char *step)
 }
 
 /* The steps that need no event loop. */
-#define N_STEPS_NEW 5
+#define N_STEPS_NEW 9
 #define N_STEPS	    (sizeof(steps) / sizeof(steps[0]))
 
 static int do_steps(struct wdr_job *j, unsigned int end, struct wdr_err *err)
@@ -261,6 +261,7 @@ void wdr_job_freep(struct wdr_job **pj)
 	wdr_pump_freep(&j->in);
 	wdr_pump_freep(&j->out);
 	wdr_pump_freep(&j->err);
+	wdr_kern_freep(&j->kern);
 	wdr_cgroup_tree_freep(&j->tree);
 	wdr_state_freep(&j->state);
 	wdr_result_done(&j->result);
@@ -278,7 +279,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
 		return -ENOMEM;
 	j->o = *o;
 	j->result = no_result;
-	j->uid_fd = j->tty_fd = j->spec.cgroup_fd = j->spec.net_fd = -1;
+	j->sigsys_nr = j->uid_fd = j->tty_fd = j->spec.cgroup_fd = j->spec.net_fd = -1;
 	for (int i = 0; i < 3; i++)
 		j->job_stdio[i] = j->our_stdio[i] = j->spec.stdio_fds[i] = -1;
 	r = wdr_job_id(j->spec.id);
@@ -322,8 +323,8 @@ int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret, struct wdr_e
 		r = open_places(j, err);
 	if (r == 0)
 		r = wdr_job_check_protections(j, err);
-	if (r == 0 && j->state && j->tree) {
-		int swept = wdr_job_sweep_with(j->state, j->tree);
+	if (r == 0 && j->state) {
+		int swept = wdr_job_sweep_with(j->state);
 
 		if (swept < 0)
 			wdr_warn("step=sweep err=\"%s\"", strerror(-swept));

@@ -27,6 +27,7 @@ struct wdr_job_opts {
 	bool capture; /* keep both outputs for the result */
 	bool tty;
 	int in_fd, out_fd, err_fd; /* where the job's stdio comes from and goes to; -1: nowhere */
+	int events_fd;		   /* --events, the caller's; -1: none */
 	uint64_t begun_ns;	   /* CLOCK_MONOTONIC at the caller's start, for usage.start_ns */
 	char *args_area;	   /* spec.h */
 	size_t args_area_len;

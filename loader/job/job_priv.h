@@ -4,7 +4,9 @@
 
 #include "cgroup/cgroup.h"
 #include "job/job.h"
+#include "job/kernel.h"
 #include "job/pump.h"
+#include "net/net.h"
 #include "state/state.h"
 
 struct wdr_job {
@@ -20,6 +22,14 @@ struct wdr_job {
 	int uid_fd;
 	struct wdr_cgroup_tree *tree;
 	struct wdr_cgroup *cg;
+	struct wdr_kern *kern; /* opened only if the policy asks for something of it */
+	bool joined;
+	bool kernel_budget; /* the CPU budget is its, not ours */
+	struct wdr_kern_slot *kslot;
+	int sigsys_nr;	      /* the call that seccomp last killed a task for; -1: none known */
+	uint64_t events_lost; /* that could not be written */
+	struct wdr_net_pool *pool;
+	struct wdr_net_slot *net;
 	struct wdr_backend_job *b;
 	int job_stdio[3]; /* the job's ends, until it has them */
 	int our_stdio[3]; /* ours; taken over by the pumps */
@@ -28,12 +38,12 @@ struct wdr_job {
 	int tty_fd;			 /* the pty's master, once it has come */
 	unsigned short rows, cols;
 
+	struct wdr_source *ring_src, *beat_src;
 	struct wdr_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src,
 		*done_src;
 	struct wdr_seccheck *guest; /* what the sandbox tells of its inside; NULL: nothing */
 	struct wdr_source *guest_src;
 	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
-	uint64_t oom_before; /* counter at the start */
 	bool decided;	     /* result.exit is final */
 	bool stopping;
 	bool have_status;
@@ -54,7 +64,14 @@ void wdr_job_kill(struct wdr_job *j);
 int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 
 /* Sweep with what is already open; returns how many jobs. */
-int wdr_job_sweep_with(struct wdr_state *state, struct wdr_cgroup_tree *tree) wdr_must_check;
+int wdr_job_sweep_with(struct wdr_state *state) wdr_must_check;
+
+/* Steps: the network is begun early, finished before the process enters it; or, for a job that owns
+ * its namespace, made after that. */
+int wdr_job_begin_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
+int wdr_job_finish_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
+int wdr_job_make_raw_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
+void wdr_job_drop_network(struct wdr_job *j);
 
 /* The job's environment. */
 int wdr_job_make_env(struct wdr_job *j) wdr_must_check;

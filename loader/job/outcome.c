@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 
 #include "base/wdr_log.h"
+#include "base/wdr_syscall.h"
+#include "job/events.h"
 #include "job/job_priv.h"
 
 #define NS_PER_S  1000000000ULL
@@ -69,9 +71,9 @@ static void fill_usage(struct wdr_job *j)
 	u->pids_peak = WDR_UNKNOWN;
 	if (b->tasks_each == 1)
 		u->pids_peak = c.pids_peak > b->own_tasks ? c.pids_peak - b->own_tasks : 0;
-	if (c.oom_kills > j->oom_before)
-		wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes,
-			       c.oom_kills - j->oom_before, NULL);
+	if (c.oom_kills)
+		wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes, c.oom_kills,
+			       NULL);
 }
 
 static void fill_capture(struct wdr_capture *c, struct wdr_pump *p)
@@ -103,7 +105,9 @@ static void decide_by_status(struct wdr_job *j)
 		signo = WTERMSIG(j->status);
 	e->signal = signo;
 	if (signo == SIGSYS && j->o.policy->syscalls.on_deny == WDR_ON_SYSCALL_KILL)
-		wdr_job_decide(j, WDR_EXIT_SYSCALL, 0, 0, NULL);
+		wdr_job_decide(j, WDR_EXIT_SYSCALL, 0, 0,
+			       j->sigsys_nr < 0 ? NULL :
+						  wdr_syscall_name((unsigned int)j->sigsys_nr));
 	else if (!j->running_ns)
 		wdr_job_decide(j, WDR_EXIT_ERROR, 0, 125, "the job's first process was killed");
 	else
@@ -118,8 +122,12 @@ static void on_done_later(struct wdr_source *s, void *userdata)
 	/* Reaped first: only then does the kernel add its children's times to ours. */
 	wdr_source_freep(&j->msg_src);
 	j->o.backend->freep(&j->b);
+	wdr_job_drain_events(j);
+	(void)wdr_job_kernel_verdict(j);
 	fill_usage(j);
+	wdr_job_collect_kernel(j);
 	decide_by_status(j);
+	wdr_job_event_ended(j);
 	fill_capture(&j->result.out, j->out);
 	fill_capture(&j->result.err, j->err);
 	wdr_job_undo(j);

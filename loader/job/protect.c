@@ -110,6 +110,7 @@ static const struct {
 	{ WDR_PROT_EGRESS_SOCKET, filters_egress },
 	{ WDR_PROT_EGRESS_PACKET, filters_egress },
 	{ WDR_PROT_SYSCALL_COUNT, counts_syscalls },
+	{ WDR_PROT_HEARTBEAT, filters_egress },
 	{ WDR_PROT_DETECT_CPU, detects_cpu },
 	{ WDR_PROT_DETECT_MINING, detects_mining },
 };
@@ -121,11 +122,11 @@ static const struct {
 	 WDR_PROT_BIT(WDR_PROT_PIDS_LIMIT) | WDR_PROT_BIT(WDR_PROT_CPU_LIMIT) |     \
 	 WDR_PROT_BIT(WDR_PROT_OOM_EVENTS) | WDR_PROT_BIT(WDR_PROT_CPU_BUDGET))
 
-/* Those whose kernel programs this build does not carry. */
-#define NOT_BUILT                                                                      \
+/* Those that are the kernel side's. The CPU budget is its too, but has a stand-in: the supervisor. */
+#define ON_KERNEL                                                                      \
 	(WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET) | \
 	 WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_DETECT_CPU) |    \
-	 WDR_PROT_BIT(WDR_PROT_DETECT_MINING))
+	 WDR_PROT_BIT(WDR_PROT_PROC_EVENTS) | WDR_PROT_BIT(WDR_PROT_HEARTBEAT))
 
 struct lack {
 	uint64_t missing;
@@ -143,18 +144,64 @@ static void lack(struct lack *l, uint64_t which, const char *why)
 }
 
 /* Everything but what only the start itself can find out: there each step names its failure. */
-static void find_lacks(struct wdr_job *j, struct lack *l)
+/* Which call seccomp killed for: told if it can be had; the verdict is the same without. */
+static bool names_calls(const struct wdr_job *j)
+{
+	return j->o.policy->syscalls.on_deny == WDR_ON_SYSCALL_KILL;
+}
+
+static bool wants_kernel(const struct wdr_job *j, uint64_t asked, const struct lack *l)
+{
+	return names_calls(j) || asked & ~l->missing & ~j->o.backend->gives &
+					 (ON_KERNEL | WDR_PROT_BIT(WDR_PROT_CPU_BUDGET));
+}
+
+/* With nothing of the kernel side left, j->tree stays NULL: the job goes to the plain folder. */
+static void find_kernel_lacks(struct wdr_job *j, uint64_t asked, struct lack *l)
+{
+	struct wdr_err err = { 0 };
+	int r;
+
+	r = wdr_cgroup_tree_new(NULL, &j->tree, &err);
+	if (r == 0)
+		r = wdr_kern_open(NULL, &j->kern, &err);
+	if (r == 0)
+		r = wdr_kern_sweep(j->kern, wdr_cgroup_tree_fd(j->tree), &err);
+	if (r < 0) {
+		(void)wdr_err_wrap(&err, r, "kernel side");
+		lack(l, ON_KERNEL & ~j->o.backend->gives, err.msg);
+		wdr_kern_freep(&j->kern);
+	} else {
+		lack(l, ON_KERNEL & ~wdr_kern_can(j->kern) & ~j->o.backend->gives,
+		     "its program did not load: see warder check");
+		j->kernel_budget = WDR_PROT_BIT(WDR_PROT_CPU_BUDGET) & asked & ~l->missing &
+				   wdr_kern_can(j->kern);
+	}
+	if (j->kern && (j->kernel_budget || names_calls(j) || (asked & ON_KERNEL & ~l->missing)))
+		return;
+	wdr_kern_freep(&j->kern);
+	wdr_cgroup_tree_freep(&j->tree);
+}
+
+static void find_lacks(struct wdr_job *j, uint64_t asked, struct lack *l)
 {
 	struct wdr_err err = { 0 };
 	int r;
 
 	lack(l, j->o.disabled, "turned off by WARDER_DISABLE");
-	lack(l, NOT_BUILT & ~j->o.backend->gives, "this build has no kernel program for it");
+	lack(l, WDR_PROT_BIT(WDR_PROT_DETECT_MINING), "this build has no detector for it");
 	if (!j->spec.privileged)
 		lack(l, WDR_PROT_BIT(WDR_PROT_HOST_UID), "only root can give a job its own uid");
 	if (wdr_landlock_abi() < 0)
 		lack(l, WDR_PROT_BIT(WDR_PROT_LANDLOCK), "this kernel has no Landlock");
-	r = wdr_cgroup_tree_new(NULL, &j->tree, &err);
+	if (!j->spec.privileged)
+		lack(l, ON_KERNEL & ~j->o.backend->gives,
+		     "only root may load programs into the kernel");
+	else if (wants_kernel(j, asked, l))
+		find_kernel_lacks(j, asked, l);
+	if (j->tree)
+		return;
+	r = wdr_cgroup_tree_new_plain(NULL, &j->tree, &err);
 	if (r < 0) {
 		(void)wdr_err_wrap(&err, r, "cgroups");
 		lack(l, ON_CGROUP, err.msg);
@@ -184,7 +231,9 @@ int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
 		if (asks[i].asked(j->o.policy))
 			asked |= WDR_PROT_BIT(asks[i].protection);
 	}
-	find_lacks(j, &l);
+	if (j->o.events_fd >= 0)
+		asked |= WDR_PROT_BIT(WDR_PROT_PROC_EVENTS);
+	find_lacks(j, asked, &l);
 	missing = asked & l.missing;
 	if (missing && !j->o.allow_degraded)
 		return refuse(&l, missing, err);

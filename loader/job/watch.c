@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/wdr_log.h"
+#include "job/events.h"
 #include "job/job_priv.h"
 
 /* Two checks of 2 ms and the kill stay below 10 ms of CPU on each core past the budget. */
@@ -77,10 +78,9 @@ static bool was_oom(struct wdr_job *j)
 {
 	struct wdr_cgroup_usage u;
 
-	if (!j->cg || wdr_cgroup_usage(j->cg, &u) < 0 || u.oom_kills <= j->oom_before)
+	if (!j->cg || wdr_cgroup_usage(j->cg, &u) < 0 || !u.oom_kills)
 		return false;
-	wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes,
-		       u.oom_kills - j->oom_before, NULL);
+	wdr_job_decide(j, WDR_EXIT_OOM, j->o.policy->limits.memory_bytes, u.oom_kills, NULL);
 	return true;
 }
 
@@ -176,9 +176,11 @@ static void on_running(struct wdr_job *j, int tty_fd)
 
 	j->running_ns = wdr_now_ns();
 	j->result.usage.start_ns = j->running_ns - j->o.begun_ns;
+	wdr_job_event_started(j);
 	if (l->wall_ns != WDR_UNLIMITED)
 		set_timer(j, &j->wall_src, j->running_ns + l->wall_ns, on_wall);
-	if (l->cpu_ns != WDR_UNLIMITED && j->cg)
+	/* Where the kernel keeps the budget it needs no help. */
+	if (l->cpu_ns != WDR_UNLIMITED && j->cg && !j->kernel_budget)
 		on_cpu(NULL, 0, j);
 	if (tty_fd >= 0) {
 		j->tty_fd = tty_fd;
@@ -301,6 +303,8 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
 		r = wdr_event_add_io(j->event, &j->pidfd_src, b->pidfd(j->b), EPOLLIN, on_dead, j);
 	if (r >= 0 && oom_fd >= 0)
 		r = wdr_event_add_io(j->event, &j->oom_src, oom_fd, events, on_oom, j);
+	if (r >= 0)
+		r = wdr_job_watch_kernel(j);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "watch the job");
 	return 0;
@@ -308,8 +312,9 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err)
 
 void wdr_job_unwatch(struct wdr_job *j)
 {
-	struct wdr_source **all[] = { &j->msg_src, &j->pidfd_src, &j->oom_src, &j->wall_src,
-				      &j->cpu_src, &j->grace_src, &j->done_src };
+	struct wdr_source **all[] = { &j->msg_src,  &j->pidfd_src, &j->oom_src,
+				      &j->wall_src, &j->cpu_src,   &j->grace_src,
+				      &j->done_src, &j->ring_src,  &j->beat_src };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		wdr_source_freep(all[i]);

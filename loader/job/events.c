@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/events.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/wdr_io.h"
+#include "base/wdr_syscall.h"
+#include "base/wdr_text.h"
+#include "job/job_priv.h"
+
+static const char *const kills[] = {
+	[WDR_KILL_CPU_BUDGET] = "cpu-budget",
+	[WDR_KILL_CPU_SHARE] = "detect.cpu",
+	[WDR_KILL_EGRESS] = "egress",
+};
+
+#define N_KILLS (sizeof(kills) / sizeof(kills[0]))
+
+static json_t *instant(struct timespec t)
+{
+	char text[WDR_TEXT_INSTANT_MAX];
+
+	return json_string(wdr_text_instant(t, text));
+}
+
+/* Text of the job's: any bytes, and at most @size of them. */
+static json_t *job_text(const char *s, size_t size)
+{
+	char out[4 * WDR_EV_PATH_LEN];
+
+	return json_string(wdr_text_escape(s, strnlen(s, size), out, sizeof(out)));
+}
+
+static json_t *new_line(const struct wdr_job *j, const char *event, struct timespec when)
+{
+	json_t *o = json_object();
+
+	(void)json_object_set_new(o, "time", instant(when));
+	(void)json_object_set_new(o, "job", json_string(j->spec.id));
+	(void)json_object_set_new(o, "event", json_string(event));
+	return o;
+}
+
+/* One write a line: with a reader that is slow, or a full disk, the line is lost, not cut. */
+static void write_line(struct wdr_job *j, json_t *o)
+{
+	wdr_free_ char *text = NULL;
+	wdr_free_ char *line = NULL;
+	int n = -1;
+
+	if (o && wdr_json_dump(o, JSON_COMPACT, &text) == 0)
+		n = asprintf(&line, "%s\n", text);
+	if (n < 0 || write(j->o.events_fd, line, (size_t)n) != n)
+		j->events_lost++;
+}
+
+static void put(json_t *o, const char *key, uint64_t value)
+{
+	(void)json_object_set_new(o, key, json_integer((json_int_t)value));
+}
+
+void wdr_job_event_started(struct wdr_job *j)
+{
+	wdr_json_ json_t *o = NULL;
+	struct timespec now;
+
+	if (j->o.events_fd < 0)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	o = new_line(j, "started", now);
+	(void)json_object_set_new(o, "backend", json_string(j->o.backend->name));
+	put(o, "pid", (uint64_t)j->o.backend->pid(j->b));
+	write_line(j, o);
+}
+
+static void put_exec(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_exec *e = (const struct wdr_ev_exec *)ev;
+
+	put(o, "parent", e->parent);
+	put(o, "uid", e->uid);
+	(void)json_object_set_new(o, "path", job_text(e->path, sizeof(e->path)));
+}
+
+static void put_fork(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_fork *e = (const struct wdr_ev_fork *)ev;
+
+	put(o, "child", e->child);
+	(void)json_object_set_new(o, "thread", json_boolean(e->child != e->child_process));
+}
+
+static void put_exit(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_exit *e = (const struct wdr_ev_exit *)ev;
+	char name[WDR_TEXT_UNIT_MAX];
+	int status = (int)e->status;
+
+	put(o, "parent", e->parent);
+	if (WIFSIGNALED(status))
+		(void)json_object_set_new(o, "signal",
+					  json_string(wdr_text_signal(WTERMSIG(status), name)));
+	else
+		put(o, "code", (uint64_t)WEXITSTATUS(status));
+}
+
+static void put_capability(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_cap *e = (const struct wdr_ev_cap *)ev;
+	const char *name = wdr_policy_capability_name(e->cap);
+
+	(void)json_object_set_new(o, "capability",
+				  name ? json_string(name) : json_integer((json_int_t)e->cap));
+}
+
+static void put_cpu(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_cpu *e = (const struct wdr_ev_cpu *)ev;
+
+	put(o, "used_ns", e->used_ns);
+	put(o, "window_ns", e->window_ns);
+}
+
+static void put_killed(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_killed *e = (const struct wdr_ev_killed *)ev;
+
+	(void)json_object_set_new(
+		o, "why", json_string(e->why < N_KILLS && kills[e->why] ? kills[e->why] : "?"));
+	put(o, "value", e->value);
+}
+
+static void put_sigsys(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_sigsys *e = (const struct wdr_ev_sigsys *)ev;
+	const char *name = wdr_syscall_name(e->nr);
+
+	(void)json_object_set_new(o, "syscall", name ? json_string(name) : json_integer(e->nr));
+}
+
+static void put_oom(json_t *o, const struct wdr_ev_hdr *ev)
+{
+	(void)o;
+	(void)ev;
+}
+
+/* By WDR_EV_*. A denial's words need the policy, and are put by its own case below. */
+static const struct {
+	const char *name;
+	void (*put)(json_t *o, const struct wdr_ev_hdr *ev);
+} kinds[WDR_EV_MAX] = {
+	[WDR_EV_KILLED] = { "killed", put_killed },
+	[WDR_EV_CPU] = { "cpu", put_cpu },
+	[WDR_EV_EXEC] = { "exec", put_exec },
+	[WDR_EV_FORK] = { "fork", put_fork },
+	[WDR_EV_EXIT] = { "exit", put_exit },
+	[WDR_EV_OOM] = { "oom", put_oom },
+	[WDR_EV_CAP] = { "capability", put_capability },
+	[WDR_EV_SIGSYS] = { "syscall", put_sigsys },
+};
+
+static void put_denied(const struct wdr_job *j, json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_denied *e = (const struct wdr_ev_denied *)ev;
+	struct wdr_denial d = { 0 };
+
+	wdr_job_name_denial(j, &e->key, &d);
+	(void)json_object_set_new(o, "to", json_string(d.to));
+	(void)json_object_set_new(o, "reason", json_string(wdr_deny_reason_name(d.reason)));
+	(void)json_object_set_new(o, "rule", d.rule < 0 ? json_null() : json_integer(d.rule));
+	(void)json_object_set_new(o, "rule_name",
+				  d.rule_name[0] ? json_string(d.rule_name) : json_null());
+}
+
+void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
+{
+	const char *name = ev->type == WDR_EV_DENIED ? "denied" :
+			   ev->type < WDR_EV_MAX     ? kinds[ev->type].name :
+						       NULL;
+	wdr_json_ json_t *o = NULL;
+
+	if (j->o.events_fd < 0 || !name)
+		return;
+	o = new_line(j, name, wdr_job_wall_time(ev->ts_ns));
+	put(o, "pid", ev->pid);
+	(void)json_object_set_new(o, "comm", job_text(ev->comm, sizeof(ev->comm)));
+	if (ev->type == WDR_EV_DENIED)
+		put_denied(j, o, ev);
+	else
+		kinds[ev->type].put(o, ev);
+	write_line(j, o);
+}
+
+void wdr_job_event_ended(struct wdr_job *j)
+{
+	const struct wdr_exit *e = &j->result.exit;
+	wdr_json_ json_t *o = NULL;
+	struct timespec now;
+	uint64_t lost = 0;
+	struct wdr_live live;
+
+	if (j->o.events_fd < 0)
+		return;
+	if (j->kslot) {
+		wdr_kern_slot_live(j->kslot, &live);
+		for (int i = 0; i < WDR_EV_MAX; i++)
+			lost += live.ev_lost[i];
+	}
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	o = new_line(j, "ended", now);
+	(void)json_object_set_new(o, "reason", json_string(wdr_exit_reason_name(e->reason)));
+	(void)json_object_set_new(
+		o, "code", e->reason == WDR_EXIT_EXITED ? json_integer(e->code) : json_null());
+	put(o, "lost_in_kernel", lost);
+	put(o, "lost_in_writing", j->events_lost);
+	write_line(j, o);
+}

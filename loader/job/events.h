@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --events FILE: what a job does, as JSON lines, docs/events.md. Written as it is read from the
+ * kernel's ring; what did not fit there, or could not be written, is counted in the last line.
+ */
+#pragma once
+
+#include "base/wdr_json.h"
+#include "kern/kern.h"
+
+struct wdr_job;
+
+/* Nothing happens in any of these if the job has no events file. */
+void wdr_job_event_started(struct wdr_job *j);
+void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev);
+/* After the last read of the ring, before the slot is dropped. */
+void wdr_job_event_ended(struct wdr_job *j);
