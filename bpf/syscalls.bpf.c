@@ -19,6 +19,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
+/* include/linux/sched.h: forked, and has not executed a program since. */
+#define PF_FORKNOEXEC 0x40
+
 #define TS_COMPAT 2 /* arch/x86/include/asm/thread_info.h: an i386 system call */
 
 WDR_INLINE struct wdr_counts *row_of(__u32 counts)
@@ -61,7 +64,10 @@ WDR_INLINE struct wdr_call *known_call(struct task_struct *task)
 	return slot && slot->job == call->job ? call : NULL;
 }
 
-/* The same, made if the current task is in a counted job and has none. */
+/*
+ * The same, made if the current task is in a counted job and has none. What has executed no program
+ * is Warder's: its pid 1, and the main process while it prepares itself.
+ */
 WDR_INLINE struct wdr_call *find_call(struct task_struct *task)
 {
 	struct wdr_call *call = known_call(task);
@@ -70,6 +76,8 @@ WDR_INLINE struct wdr_call *find_call(struct task_struct *task)
 
 	if (call)
 		return call;
+	if (BPF_CORE_READ(task, flags) & PF_FORKNOEXEC)
+		return NULL;
 	if (!wdr_ctx_of(&c, wdr_slot_current()) || !(c.slot->flags & WDR_SLOT_COUNT))
 		return NULL;
 	call = bpf_task_storage_get(&wdr_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);

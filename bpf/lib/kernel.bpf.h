@@ -49,6 +49,7 @@ struct sched_entity {
 
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int flags;
 	struct sched_entity se;
 	int pid;
 	int tgid;
