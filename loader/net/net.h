@@ -88,7 +88,7 @@ int wdr_net_pool_prepare(struct wdr_net_pool *p, unsigned int n,
 
 /*
  * Start making a slot for @spec in a child process and return at once (0.2 ms), or take one made
- * ahead. @spec and its netns_fd must stay until finish.
+ * ahead. @spec's job and netns_fd must stay until finish.
  * Returns 0 or the -errno of clone3: what goes wrong with the slot itself, finish tells.
  */
 int wdr_net_slot_begin(struct wdr_net_pool *p, const struct wdr_net_slot_spec *spec,

@@ -45,30 +45,33 @@ static void judge(struct wdr_net_host *h, const struct wdr_prefix *to)
 	}
 }
 
-static void add_uplink(struct wdr_net_host *h, unsigned int ifindex)
+static void add_uplink(struct wdr_net_host *h, unsigned int ifindex, bool is_default)
 {
-	for (unsigned int i = 0; i < h->n_uplinks; i++)
-		if (h->uplinks[i].ifindex == ifindex)
-			return;
-	if (h->n_uplinks == WDR_NET_MAX_UPLINKS) {
+	unsigned int i = 0;
+
+	while (i < h->n_uplinks && h->uplinks[i].ifindex != ifindex)
+		i++;
+	if (i == WDR_NET_MAX_UPLINKS) {
 		h->too_many = true;
 		return;
 	}
-	h->uplinks[h->n_uplinks++].ifindex = ifindex;
+	if (i == h->n_uplinks)
+		h->uplinks[h->n_uplinks++] = (struct wdr_net_uplink){ .ifindex = ifindex };
+	h->uplinks[i].is_default |= is_default;
 }
 
 /* The interfaces of a route: one, or those of its next hops. */
-static void add_uplinks(struct wdr_net_host *h, const void *attrs, size_t n)
+static void add_uplinks(struct wdr_net_host *h, const void *attrs, size_t n, bool is_default)
 {
 	size_t n_hops = 0;
 	const uint32_t *oif = wdr_nl_find(attrs, n, RTA_OIF, sizeof(*oif), NULL);
 	const struct rtnexthop *hop = wdr_nl_find(attrs, n, RTA_MULTIPATH, sizeof(*hop), &n_hops);
 
 	if (oif)
-		add_uplink(h, *oif);
+		add_uplink(h, *oif, is_default);
 	while (hop && n_hops >= sizeof(*hop) && hop->rtnh_len >= sizeof(*hop) &&
 	       hop->rtnh_len <= n_hops) {
-		add_uplink(h, (unsigned int)hop->rtnh_ifindex);
+		add_uplink(h, (unsigned int)hop->rtnh_ifindex, is_default);
 		if ((size_t)RTNH_ALIGN(hop->rtnh_len) >= n_hops)
 			break;
 		n_hops -= RTNH_ALIGN(hop->rtnh_len);
@@ -99,15 +102,14 @@ static int take_route(const struct nlmsghdr *msg, void *userdata)
 		judge(h, &to);
 	/* Full length: a neighbour on some container's veth, ours included; no way to the world. */
 	if (rt->rtm_type == RTN_UNICAST && to.len < full_len(to.family))
-		add_uplinks(h, attrs, n);
+		add_uplinks(h, attrs, n, !to.len);
 	return 0;
 }
 
 static int take_link(const struct nlmsghdr *msg, void *userdata)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(msg);
-	struct wdr_net_host *h = userdata;
-	struct wdr_net_uplink *u = &h->uplinks[h->n_uplinks];
+	struct wdr_net_uplink *u = userdata;
 	size_t n = 0, n_name = 0;
 	const uint32_t *mtu;
 	const void *attrs;
@@ -122,35 +124,47 @@ static int take_link(const struct nlmsghdr *msg, void *userdata)
 	    wdr_net_link_number(name) >= 0)
 		return 0;
 	memcpy(u->name, name, n_name);
-	h->n_uplinks++;
-	if (!h->mtu || *mtu < h->mtu)
-		h->mtu = *mtu;
+	u->mtu = *mtu;
 	return 0;
 }
 
 /* Names and MTUs of the uplinks; loopback and ends of slots drop out. */
 static int name_uplinks(int nl_fd, struct wdr_net_host *h)
 {
-	unsigned int n = h->n_uplinks;
+	unsigned int n = 0;
 
-	h->n_uplinks = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		struct ifinfomsg head = { .ifi_index = (int)h->uplinks[i].ifindex };
+	for (unsigned int i = 0; i < h->n_uplinks; i++) {
+		struct wdr_net_uplink u = h->uplinks[i];
+		struct ifinfomsg head = { .ifi_index = (int)u.ifindex };
 		struct wdr_nl_msg m;
 		int r;
 
-		h->uplinks[h->n_uplinks].ifindex = h->uplinks[i].ifindex;
 		wdr_nl_start(&m, RTM_GETLINK, 0, &head, sizeof(head));
 		wdr_nl_put_u32(&m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-		r = wdr_nl_ask(nl_fd, &m, take_link, h);
+		r = wdr_nl_ask(nl_fd, &m, take_link, &u);
 		if (r < 0 && r != -ENODEV)
 			return r;
+		if (r == 0 && u.name[0])
+			h->uplinks[n++] = u;
 	}
-	if (!h->n_uplinks)
-		h->mtu = MTU_DEFAULT;
-	h->mtu = h->mtu < MTU_MIN ? MTU_MIN : h->mtu;
-	h->mtu = h->mtu > MTU_MAX ? MTU_MAX : h->mtu;
+	h->n_uplinks = n;
 	return 0;
+}
+
+/*
+ * The smallest of the interfaces that default routes lead to. Narrower ways off to the side (a
+ * VPN) are found out by path MTU discovery, and slow nobody else down.
+ */
+static unsigned int choose_mtu(const struct wdr_net_host *h)
+{
+	unsigned int mtu = 0;
+
+	for (unsigned int i = 0; i < h->n_uplinks; i++)
+		if (h->uplinks[i].is_default && (!mtu || h->uplinks[i].mtu < mtu))
+			mtu = h->uplinks[i].mtu;
+	mtu = mtu ? mtu : MTU_DEFAULT;
+	mtu = mtu < MTU_MIN ? MTU_MIN : mtu;
+	return mtu > MTU_MAX ? MTU_MAX : mtu;
 }
 
 int wdr_net_host_scan(int nl_fd, struct wdr_net_host *h, struct wdr_err *err)
@@ -165,10 +179,7 @@ int wdr_net_host_scan(int nl_fd, struct wdr_net_host *h, struct wdr_err *err)
 		r = name_uplinks(nl_fd, h);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "read the host's routes");
-	if (h->too_many)
-		return wdr_err_set(err, -E2BIG,
-				   "the host has routes through more than %d interfaces",
-				   WDR_NET_MAX_UPLINKS);
+	h->mtu = choose_mtu(h);
 	return 0;
 }
 

@@ -59,7 +59,8 @@ int wdr_net_link_number(const char *name);
 /* ---- net_host.c: what the host's routes say ---- */
 
 struct wdr_net_uplink {
-	unsigned int ifindex;
+	unsigned int ifindex, mtu;
+	bool is_default; /* a default route leads there */
 	char name[IFNAMSIZ];
 };
 
@@ -77,8 +78,8 @@ struct wdr_net_host {
 	unsigned int n_candidates;
 	struct wdr_net_uplink uplinks[WDR_NET_MAX_UPLINKS];
 	unsigned int n_uplinks;
-	bool too_many;	  /* uplinks */
-	unsigned int mtu; /* the smallest of the uplinks, within 1280..65535; 1500 without any */
+	bool too_many;	  /* there are more */
+	unsigned int mtu; /* for a job: within 1280..65535 */
 	/* Slots with an address that the host already has a route of full length for. */
 	uint8_t taken[WDR_NET_MAX_SLOTS / 8];
 };
@@ -341,6 +342,8 @@ void wdr_net_slot_fill(const struct wdr_net_ranges *r, unsigned int number, unsi
 /* The record of a slot for @spec. */
 void wdr_net_slot_record(const struct wdr_net_slot_spec *spec, unsigned int mtu,
 			 struct wdr_net_record *ret);
+/* Look at the host again, and bring what all slots share up to it. 1 if rules were made. */
+int wdr_net_refresh(struct wdr_net_pool *p, int nf_fd, struct wdr_err *err) wdr_must_check;
 
 /* ---- net_end.c ---- */
 

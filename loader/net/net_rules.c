@@ -11,6 +11,8 @@
 #define TEXT_MAX 16384
 
 /*
+ * What every system says by itself (MLD, router solicitations) is dropped without counting.
+ *
  * from_job stands before connection tracking and before anybody's DNAT, so that a port published
  * on the host's address is as unreachable as the address. Neighbour discovery is all that the host
  * itself answers. `fib saddr . iif oif` is strict reverse path: only wdrN's own peer address is
@@ -43,6 +45,8 @@ static const char rules[] =
 	"  chain from_job {\n"
 	"    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255"
 	" fib daddr type { local, multicast } accept\n"
+	"    icmpv6 type { mld-listener-query, mld-listener-report, mld-listener-done,"
+	" mld2-listener-report, nd-router-solicit } drop\n"
 	"    fib saddr . iif oif missing counter name spoofed drop\n"
 	"    meta mark %#x accept\n"
 	"    fib daddr type local counter name to_host goto refuse\n"

@@ -201,6 +201,11 @@ int wdr_net_shared_up(const struct wdr_net_shared *s, struct wdr_net_table *t,
 
 	if (r < 0)
 		return wdr_err_wrap(err, r, "look at forwarding");
+	if (h->too_many && !(f.on4 && (f.on6 || !f.has6)))
+		return wdr_err_set(err, -E2BIG,
+				   "the host has routes through more than %d interfaces, and "
+				   "forwards through none: turn forwarding on",
+				   WDR_NET_MAX_UPLINKS);
 	/* The rules first: at no moment does something forward unguarded. */
 	made = have_rules(s, t, &f.guard, err);
 	if (made < 0)

@@ -89,13 +89,10 @@ static int assign(struct wdr_net_slot *s, struct wdr_err *err)
 	wdr_close_ int nl_fd = -1, nf_fd = -1;
 	struct wdr_net_record rec;
 	char alias[64];
-	int r = wdr_net_mend(s->pool_ref, err);
+	int r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
 
-	if (r < 0)
-		return r;
 	wdr_net_slot_record(&s->spec, info->mtu, &rec);
 	(void)snprintf(alias, sizeof(alias), "warder %.48s", s->spec.job);
-	r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
 	if (r == 0)
 		r = wdr_nl_open(NETLINK_NETFILTER, &nf_fd);
 	if (r == 0)
@@ -104,7 +101,8 @@ static int assign(struct wdr_net_slot *s, struct wdr_err *err)
 		r = wdr_net_link_alias(nl_fd, info->ifindex, alias);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "give network slot %u to a job", info->number);
-	return wdr_net_reach(nl_fd, nf_fd, s->made.tcp4, s->made.tcp6, info, err);
+	r = wdr_net_refresh(s->pool_ref, nf_fd, err);
+	return r < 0 ? r : wdr_net_reach(nl_fd, nf_fd, s->made.tcp4, s->made.tcp6, info, err);
 }
 
 static void log_left(const struct wdr_net_slot *s, int r, const struct wdr_err *err)

@@ -75,7 +75,7 @@ static bool any_alive(const struct wdr_net_table *t)
 	return false;
 }
 
-static int make_again(struct wdr_net_pool *p, int nf_fd, struct wdr_err *err)
+int wdr_net_refresh(struct wdr_net_pool *p, int nf_fd, struct wdr_err *err)
 {
 	const struct wdr_net_shared s = { .dir_fd = p->dir_fd,
 					  .proc_fd = p->proc_fd,
@@ -107,7 +107,7 @@ int wdr_net_mend(struct wdr_net_pool *p, struct wdr_err *err)
 		r = wdr_net_nft_exists(nf_fd);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "ask nftables for table inet " WDR_NET_TABLE);
-	return r ? 0 : make_again(p, nf_fd, err);
+	return r ? 0 : wdr_net_refresh(p, nf_fd, err);
 }
 
 int wdr_net_slot_adopt(struct wdr_net_pool *p, const char *job, struct wdr_net_slot **ret,

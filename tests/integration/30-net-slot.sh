@@ -131,6 +131,26 @@ nft add rule netdev marker in meta mark set 0x57445201
 is "what the packet filter has marked may go to the host" "$(ask j-1 203.0.113.1 9000)" "$JOB4"
 nft delete table netdev marker
 
+# A narrow way: the host answers for it, and the job learns.
+narrow() {
+	in_ns j-1 /usr/bin/python3 - <<-'EOF'
+	import socket, sys, time
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO
+	s.connect(("192.0.2.2", 7))
+	for i in range(50):
+	    try:
+	        s.send(b"x" * 1472)
+	    except OSError as e:
+	        print(e.errno == 90, s.getsockopt(socket.IPPROTO_IP, 14))  # EMSGSIZE, IP_MTU
+	        sys.exit(0)
+	    time.sleep(0.02)
+	EOF
+}
+is "a job has the MTU of the default route" "$(told_of j-1 mtu)" 1500
+ip link set lan0 mtu 1400
+is "and hears of a narrower way" "$(narrow)" "True 1400"
+
 ok "a slot is given back" drop j-1
 ok "its link goes" wait_for 5 eval '! ip link show wdr0'
 is "the other one still works" "$(ask j-2 $OUT4 8000)" 203.0.113.1
