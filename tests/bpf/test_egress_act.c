@@ -5,16 +5,13 @@
  */
 #include "wdr_test.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "kern_env.h"
+#include "kern_net.h"
 
 #define POLICY                                                                       \
 	"{\"mode\": \"egress\", \"rules\": ["                                        \
@@ -27,7 +24,7 @@
 
 static struct kern_env env;
 static struct wdr_kern *kern;
-static int job_ns, world_ns, job_cg;
+static int job_ns, world_ns, job_cg, watch_fd;
 static unsigned int ifindex;
 
 /* How a socket came to be: inside of the job, or before it was one, so that only tc sees it. */
@@ -73,129 +70,21 @@ static const struct row {
 	{ "the unspecified address", "0.0.0.0", 80, SOCK_STREAM, BORN, ECONNREFUSED, 0 },
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-/* Everything that comes in from the job's side at the world's end. */
-static int counter_fd;
-
-static unsigned int count_arrivals(const struct sockaddr_storage *to)
-{
-	unsigned int n = 0;
-	uint8_t b[2048];
-	ssize_t len;
-
-	while ((len = recv(counter_fd, b, sizeof(b), MSG_DONTWAIT)) > 0) {
-		if (to->ss_family == AF_INET && len >= 20 && b[0] == 0x45 && b[12] == 10 &&
-		    !memcmp(b + 16, &((const struct sockaddr_in *)to)->sin_addr, 4))
-			n++;
-		if (to->ss_family == AF_INET6 && len >= 40 && b[0] >> 4 == 6 && b[8] == 0xfd &&
-		    !memcmp(b + 24, &((const struct sockaddr_in6 *)to)->sin6_addr, 16))
-			n++;
-	}
-	return n;
-}
-
-/* The errno that @fd ends with, 0 if it connected; -ETIMEDOUT. */
-static int finish_connect(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	socklen_t len = sizeof(int);
-	int e = 0;
-
-	if (poll(&p, 1, 2000) != 1)
-		return ETIMEDOUT;
-	assert_ok(getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len));
-	return e;
-}
-
-/* A datagram that is answered, or an error that comes back. */
-static int exchange(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char byte;
-
-	if (send(fd, "x", 1, 0) < 0)
-		return errno;
-	if (poll(&p, 1, 500) != 1)
-		return ETIMEDOUT;
-	return recv(fd, &byte, 1, 0) == 1 ? 0 : errno;
-}
-
-static void answer_datagrams(int udp)
-{
-	struct sockaddr_storage from;
-	struct iovec iov = { .iov_base = (char[16]){ 0 }, .iov_len = 16 };
-	char control[128];
-	struct msghdr msg = { .msg_name = &from,
-			      .msg_namelen = sizeof(from),
-			      .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(udp, &msg, 0);
-
-	if (n > 0) {
-		iov.iov_len = (size_t)n;
-		(void)sendmsg(udp, &msg, 0); /* from the address that it was sent to: IP_PKTINFO */
-	}
-}
-
-/* TCP and UDP servers at port 80 of the world, in a process of their own. */
-static pid_t serve(void)
-{
-	int one = 1, zero = 0, tcp, udp, fd;
-	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(80) };
-	struct pollfd p[2];
-	pid_t pid;
-
-	tcp = kern_env_socket(world_ns, AF_INET6, SOCK_STREAM, 0);
-	udp = kern_env_socket(world_ns, AF_INET6, SOCK_DGRAM, 0);
-	assert_ok(setsockopt(tcp, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)));
-	assert_ok(setsockopt(udp, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)));
-	assert_ok(setsockopt(udp, IPPROTO_IPV6, IPV6_RECVPKTINFO, &one, sizeof(one)));
-	assert_ok(bind(tcp, (struct sockaddr *)&any, sizeof(any)));
-	assert_ok(bind(udp, (struct sockaddr *)&any, sizeof(any)));
-	assert_ok(listen(tcp, 64));
-	pid = fork();
-	if (pid) {
-		(void)close(tcp);
-		(void)close(udp);
-		return pid;
-	}
-	p[0] = (struct pollfd){ .fd = tcp, .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = udp, .events = POLLIN };
-	for (;;) {
-		if (poll(p, 2, -1) < 0)
-			_exit(0);
-		if (p[1].revents)
-			answer_datagrams(udp);
-		fd = p[0].revents ? accept(tcp, NULL, NULL) : -1;
-		if (fd >= 0)
-			(void)close(fd);
-	}
-}
-
 static int attempt(const struct row *row, const struct sockaddr_storage *to, socklen_t len)
 {
 	int fd = -1, r;
 
 	if (row->how == BROUGHT)
-		fd = kern_env_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
+		fd = kern_net_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
 	kern_env_enter(&env, job_cg);
 	if (row->how == BORN)
-		fd = kern_env_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
+		fd = kern_net_socket(job_ns, to->ss_family, row->type | SOCK_NONBLOCK, 0);
 	assert_true(fd >= 0);
 	r = connect(fd, (const struct sockaddr *)to, len) < 0 ? errno : 0;
 	if (row->type == SOCK_DGRAM && !r)
-		r = exchange(fd);
+		r = kern_net_exchange(fd, 500);
 	else if (r == EINPROGRESS)
-		r = finish_connect(fd);
+		r = kern_net_finish(fd, 2000);
 	(void)close(fd);
 	kern_env_enter(&env, -1);
 	return r;
@@ -238,24 +127,24 @@ static void refuses_at_once_and_lets_the_allowed_through(void **state)
 	assert_ok(wdr_kern_slot_link(s, ifindex, &self4, &self6, &err));
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sockaddr_storage to;
-		socklen_t len = kern_env_addr(rows[i].to, rows[i].port, &to);
+		socklen_t len = kern_net_addr(rows[i].to, rows[i].port, &to);
 		struct wdr_live before, after;
 		struct found found = { 0 };
-		int64_t start = now_ms();
+		int64_t start = kern_net_now_ms();
 		unsigned int arrived;
 		int r;
 
-		(void)count_arrivals(&to);
+		(void)kern_net_count(watch_fd, &to);
 		wdr_kern_beat(kern);
 		wdr_kern_slot_live(s, &before);
 		r = attempt(&rows[i], &to, len);
-		start = now_ms() - start;
+		start = kern_net_now_ms() - start;
 		wdr_kern_slot_live(s, &after);
 		if (after.out_denied != before.out_denied)
 			assert_ok(wdr_kern_slot_denials(s, find_last, &found));
 		if (!strncmp(rows[i].to, "::ffff:", 7))
-			len = kern_env_addr(rows[i].to + 7, rows[i].port, &to);
-		arrived = count_arrivals(&to);
+			len = kern_net_addr(rows[i].to + 7, rows[i].port, &to);
+		arrived = kern_net_count(watch_fd, &to);
 		if (r == rows[i].want && found.reason == rows[i].reason &&
 		    (!rows[i].want || start < AT_ONCE_MS) && !arrived == !!rows[i].want)
 			continue;
@@ -279,10 +168,10 @@ int main(void)
 
 	if (r)
 		return r;
-	ifindex = (unsigned int)kern_env_veth("wdr-h0", &job_ns);
-	world_ns = kern_env_world();
-	server = serve();
-	counter_fd = kern_env_socket(world_ns, AF_PACKET, SOCK_DGRAM, htons(0x0003));
+	ifindex = (unsigned int)kern_net_veth("wdr-h0", &job_ns);
+	world_ns = kern_net_world();
+	server = kern_net_serve(world_ns);
+	watch_fd = kern_net_watch(world_ns);
 	job_cg = kern_env_cgroup(&env, "job");
 	r = wdr_kern_open(&env.at, &kern, NULL);
 	if (!r)

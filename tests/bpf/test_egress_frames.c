@@ -12,6 +12,7 @@
 
 #include "frame.h"
 #include "kern_env.h"
+#include "kern_net.h"
 
 #define POLICY                                                                          \
 	"{\"mode\": \"egress\", \"dns\": [\"192.0.2.53\"], \"rules\": ["                \
@@ -291,7 +292,7 @@ int main(void)
 		return r;
 	if (unshare(CLONE_NEWNET) < 0)
 		return 1;
-	kern_env_ip("link set lo up");
+	kern_net_ip("link set lo up");
 	r = wdr_kern_open(&env.at, &kern, NULL);
 	if (!r)
 		r = wdr_kern_join(kern, NULL);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kern_env.h"
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
-#include <spawn.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "wdr_test.h"
 
@@ -186,73 +181,6 @@ void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret)
 	};
 }
 
-void kern_env_ip(const char *args)
-{
-	char copy[512], *argv[32] = { (char *)"ip" }, *save = NULL, *word;
-	int n = 1, status;
-	pid_t pid;
-
-	(void)snprintf(copy, sizeof(copy), "%s", args);
-	for (word = strtok_r(copy, " ", &save); word && n < 31; word = strtok_r(NULL, " ", &save))
-		argv[n++] = word;
-	must(!posix_spawnp(&pid, "ip", NULL, NULL, argv, environ), "start ip");
-	must(waitpid(pid, &status, 0) == pid && !status, args);
-}
-
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	must(fd >= 0 && write(fd, text, strlen(text)) > 0, path);
-	(void)close(fd);
-}
-
-/* A new network namespace, ours from now on, where IPv6 addresses need no second to be usable. */
-static int new_netns(void)
-{
-	int fd;
-
-	must(!unshare(CLONE_NEWNET), "make a network namespace");
-	write_file("/proc/sys/net/ipv6/conf/default/accept_dad", "0");
-	write_file("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
-	kern_env_ip("link set lo up");
-	fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	must(fd >= 0, "open a network namespace");
-	return fd;
-}
-
-int kern_env_veth(const char *host_if, int *ret_ns)
-{
-	char args[256];
-	int host, job;
-
-	job = new_netns();
-	host = new_netns();
-	write_file("/proc/sys/net/ipv4/ip_forward", "1");
-	write_file("/proc/sys/net/ipv6/conf/all/forwarding", "1");
-	kern_env_ip("link set lo up");
-	(void)snprintf(args, sizeof(args),
-		       "link add %s type veth peer name wjob netns /proc/%d/fd/%d", host_if,
-		       getpid(), job);
-	kern_env_ip(args);
-	(void)snprintf(args, sizeof(args), "addr add 10.9.0.1/24 dev %s", host_if);
-	kern_env_ip(args);
-	(void)snprintf(args, sizeof(args), "addr add fd09::1/64 dev %s nodad", host_if);
-	kern_env_ip(args);
-	(void)snprintf(args, sizeof(args), "link set %s up", host_if);
-	kern_env_ip(args);
-	must(!setns(job, CLONE_NEWNET), "enter the job's network namespace");
-	kern_env_ip("addr add 10.9.0.2/24 dev wjob");
-	kern_env_ip("addr add fd09::2/64 dev wjob nodad");
-	kern_env_ip("link set wjob up");
-	kern_env_ip("route add default via 10.9.0.1");
-	kern_env_ip("route add default via fd09::1");
-	must(!setns(host, CLONE_NEWNET), "go back to the host's network namespace");
-	(void)close(host);
-	*ret_ns = job;
-	return (int)if_nametoindex(host_if);
-}
-
 int kern_env_program(const struct kern_env *e, const char *name)
 {
 	char path[3 * KE_PATH];
@@ -269,79 +197,4 @@ int kern_env_program(const struct kern_env *e, const char *name)
 	if (at)
 		(void)closedir(at);
 	return fd;
-}
-
-static const char *const world_addrs[] = {
-	"198.51.100.10/24",	 "198.51.100.66/24",	  "203.0.113.10/24",
-	"10.77.0.10/24",	 "2001:db8:1::10/64",	  "2001:db8:2::10/64",
-	"64:ff9b::c633:640a/96", "64:ff9b::cb00:710a/96", "2002:c633:640a::1/48",
-	"2002:cb00:710a::1/48",
-};
-
-int kern_env_world(void)
-{
-	int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), world;
-	char args[256], prefix[64];
-	unsigned int i;
-
-	world = new_netns();
-	must(host >= 0 && !setns(host, CLONE_NEWNET), "go back to the host");
-	(void)snprintf(args, sizeof(args),
-		       "link add whost type veth peer name eth0 netns /proc/%d/fd/%d", getpid(),
-		       world);
-	kern_env_ip(args);
-	kern_env_ip("link set whost up");
-	kern_env_ip("addr add 192.0.2.1/24 dev whost");
-	kern_env_ip("addr add 2001:db8::1/64 dev whost nodad");
-	must(!setns(world, CLONE_NEWNET), "enter the world");
-	kern_env_ip("link set eth0 up");
-	for (i = 0; i < sizeof(world_addrs) / sizeof(world_addrs[0]); i++) {
-		(void)snprintf(args, sizeof(args), "addr add %s dev eth0%s", world_addrs[i],
-			       strchr(world_addrs[i], ':') ? " nodad" : "");
-		kern_env_ip(args);
-	}
-	kern_env_ip("addr add 192.0.2.2/24 dev eth0");
-	kern_env_ip("addr add 2001:db8::2/64 dev eth0 nodad");
-	kern_env_ip("route add default via 192.0.2.1");
-	kern_env_ip("route add default via 2001:db8::1");
-	must(!setns(host, CLONE_NEWNET), "go back to the host");
-	for (i = 0; i < sizeof(world_addrs) / sizeof(world_addrs[0]); i++) {
-		(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)strcspn(world_addrs[i], "/"),
-			       world_addrs[i]);
-		(void)snprintf(args, sizeof(args), "route add %s via %s", prefix,
-			       strchr(prefix, ':') ? "2001:db8::2" : "192.0.2.2");
-		kern_env_ip(args);
-	}
-	(void)close(host);
-	return world;
-}
-
-int kern_env_socket(int ns, int family, int type, int proto)
-{
-	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), fd;
-
-	must(here >= 0 && !setns(ns, CLONE_NEWNET), "enter a network namespace");
-	fd = socket(family, type | SOCK_CLOEXEC, proto);
-	if (fd < 0)
-		fd = -errno;
-	must(!setns(here, CLONE_NEWNET), "go back to a network namespace");
-	(void)close(here);
-	return fd;
-}
-
-unsigned int kern_env_addr(const char *text, uint16_t port, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)ret;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
-
-	memset(ret, 0, sizeof(*ret));
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		return sizeof(*in);
-	}
-	must(inet_pton(AF_INET6, text, &in6->sin6_addr) == 1, text);
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	return sizeof(*in6);
 }

@@ -34,25 +34,5 @@ void kern_env_enter(struct kern_env *e, int fd);
 struct wdr_compiled *kern_env_compile(const char *network);
 void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);
 
-/*
- * Two network namespaces and a veth: this process stays in the first, "the host", with @host_if of
- * 10.9.0.1/24 and fd09::1/64, forwarding; *ret_ns is the job's, with 10.9.0.2 and fd09::2 on wjob
- * and routes by the host. Returns the ifindex of the host's end.
- */
-int kern_env_veth(const char *host_if, int *ret_ns);
-/* Run ip(8) with @args; the test fails where it does. */
-void kern_env_ip(const char *args);
 /* A descriptor of the pinned program @name; below 0: this kernel does not load it. */
 int kern_env_program(const struct kern_env *e, const char *name);
-
-/*
- * Add a third network namespace, "the world", behind the host: 198.51.100.10 and .66, 203.0.113.10,
- * 10.77.0.10, 2001:db8:1::10, 2001:db8:2::10, 64:ff9b::c633:640a, 64:ff9b::cb00:710a,
- * 2002:c633:640a::1 and 2002:cb00:710a::1 on eth0, with routes back. Returns its descriptor.
- */
-int kern_env_world(void);
-/* A socket made in network namespace @ns. -errno. */
-int kern_env_socket(int ns, int family, int type, int proto);
-/* "ADDR" of either family and @port. */
-struct sockaddr_storage;
-unsigned int kern_env_addr(const char *text, uint16_t port, struct sockaddr_storage *ret);
