@@ -105,9 +105,9 @@ refused_in "read-only cgroups" 'cgroup' unshare -m sh -c 'for m in $(grep -E " c
 refused_in "no /proc" '/proc|proc' unshare -m sh -c 'mount -t tmpfs none /proc; exec warder run -- true'
 refused_in "a /run that can't be written" 'run|state' unshare -m sh -c 'mount -t tmpfs -o ro none /run; exec warder run -- true'
 refused_in "a full /run" 'No space|record|state' unshare -m sh -c 'mount -t tmpfs -o size=4k,nr_inodes=3 none /run; exec warder run -- true'
-# From not even loading to enough: a refusal, a success, or the dynamic loader's own 127.
+# From hardly loading to enough: a refusal, a success, or the dynamic loader's own 127.
 BAD=
-for kb in $(seq 2500 250 6000); do
+for kb in $(seq 4000 250 7000); do
 	run sh -c "ulimit -v $kb; exec warder run -- true"
 	case $RC in
 	0 | 127) ;;
