@@ -120,6 +120,17 @@ is "$COUNT slots one after another" "$RC" 0
 ok "leave nothing" wait_for 5 is_clean
 is "no flow" "$(flows)" 0
 ok "and no process" wait_for 5 none_lives
+pids=
+for i in 1 2 3 4; do
+	{
+		"$WDR_BUILD/tests/helpers/net_try" count "$NET" 10 2>&1 || echo failed
+	} >"/run/many.$i" &
+	pids="$pids $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+is "four supervisors at once don't disturb each other" "$(grep -h failed /run/many.*)" ""
+ok "and leave nothing" wait_for 5 is_clean
 "$WDR_BUILD/tests/helpers/net_try" empty $NET </dev/null >/run/empty
 is "an empty namespace has loopback and nothing else" "$(grep -c ready /run/empty)" 1
 end
