@@ -38,7 +38,6 @@ table() {
 	test   jq                      results in shell tests
 	test   procps                  ps, pgrep in shell tests
 	test   util-linux              unshare, nsenter, setpriv in shell tests
-	test   libcap2-bin             setcap: e2e: file capabilities of an attack
 	test   iproute2                namespaces and links in shell tests
 	test   nftables                what the NAT table looks like
 	test   strace                  fault injection, what a start does

@@ -4,7 +4,7 @@
 # timeout: 90
 . "$(dirname "$0")/../lib/tap.sh"
 
-ATTACKS=$TOP/build/plain/tests/e2e/attacks
+ATTACKS=${WDR_BUILD%/*}/plain/tests/e2e/attacks
 NAME=$T_LINK # of a process, at most 15 characters
 
 set_up() {

@@ -64,6 +64,10 @@ for applet in $(busybox --list); do
 	[ -e "$root/usr/bin/$applet" ] || [ -e "$root/usr/sbin/$applet" ] || [ "$applet" = sh ] ||
 		ln -s "$(realpath /bin)/busybox" "$root/usr/bin/$applet"
 done
+# Our programs load it when they need it, so ldd does not tell.
+systemd=$(ldconfig -p | sed -n 's/.*libsystemd\.so\.0.*=> //p' | head -1)
+[ -z "$systemd" ] || copy "$systemd"
+programs="$programs $systemd"
 python=$(basename "$(realpath /usr/bin/python3)")
 ln -sf "$python" "$root/usr/bin/python3"
 (cd /usr/lib && find "$python" \( -name test -o -name idlelib -o -name lib2to3 -o -name 'config-*' \
@@ -84,7 +88,7 @@ fi
 
 cd "$top"
 find tests/lib tests/kernels/guest tests/integration tests/e2e tests/bpf policies \
-	build/plain/bin build/plain/tests/bpf build/plain/tests/helpers \
+	build/plain/bin build/plain/tests/bpf build/plain/tests/helpers build/plain/tests/e2e \
 	build/plain/tests/unit/test_seccomp build/plain/tests/unit/test_seccomp_args \
 	build/plain/tests/unit/test_landlock -type f \
 	! -name '*.[cdo]' 2>/dev/null | cpio -pdm --quiet "$root/warder"

@@ -3,12 +3,14 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 static int read_file(char **args)
 {
@@ -153,6 +155,18 @@ static int have_gained(char **args)
 	return caps ? say(GOT, "capabilities %llx", caps) : say(REFUSED, "nothing gained");
 }
 
+/* For the test itself: CAP_NET_RAW in a file, permitted and effective (capabilities(7), version 2). */
+static int add_capability(char **args)
+{
+	const struct vfs_cap_data caps = {
+		.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+		.data[0].permitted = 1U << CAP_NET_RAW,
+	};
+
+	return verdict_of(setxattr(args[0], "security.capability", &caps, sizeof(caps), 0),
+			  args[0]);
+}
+
 /* Of a program that goes on running: ETXTBSY is asked before rights are. */
 static int open_program(char **args)
 {
@@ -225,21 +239,14 @@ static int same_stdio(char **args)
 }
 
 static const struct attack attacks[] = {
-	{ "read", read_file },
-	{ "list", list_folder },
-	{ "write", open_for_writing },
-	{ "rewrite", rewrite_file },
-	{ "create", create_in },
-	{ "device", make_device },
-	{ "setid", make_set_id },
-	{ "link", hard_link },
-	{ "gains", gains_by },
-	{ "gained", have_gained },
-	{ "program", open_program },
-	{ "wait", wait_to_be_killed },
-	{ "overwrite", overwrite_program },
-	{ "inherited", inherited },
-	{ "stdio", same_stdio },
+	{ "read", read_file },		{ "list", list_folder },
+	{ "write", open_for_writing },	{ "rewrite", rewrite_file },
+	{ "create", create_in },	{ "device", make_device },
+	{ "setid", make_set_id },	{ "link", hard_link },
+	{ "gains", gains_by },		{ "gained", have_gained },
+	{ "add-caps", add_capability }, { "program", open_program },
+	{ "wait", wait_to_be_killed },	{ "overwrite", overwrite_program },
+	{ "inherited", inherited },	{ "stdio", same_stdio },
 };
 
 int main(int argc, char **argv)

@@ -92,6 +92,18 @@ static int shared_memory(char **args)
 	return verdict_of(shmget((key_t)strtol(args[0], NULL, 0), 0, 0), "shmget");
 }
 
+/* For the test itself: a segment for the attack above, and its end. */
+static int make_shared_memory(char **args)
+{
+	return verdict_of(shmget((key_t)number(args[0]), 4096, IPC_CREAT | 0666), "make a segment");
+}
+
+static int drop_shared_memory(char **args)
+{
+	return verdict_of(shmctl(shmget((key_t)number(args[0]), 0, 0), IPC_RMID, NULL),
+			  "drop the segment");
+}
+
 static int message_queue(char **args)
 {
 	return verdict_of(mq_open(args[0], O_RDONLY), "mq_open");
@@ -204,6 +216,8 @@ static const struct attack attacks[] = {
 	{ "hit-init", hit_init },
 	{ "env", environment },
 	{ "shm", shared_memory },
+	{ "make-shm", make_shared_memory },
+	{ "drop-shm", drop_shared_memory },
 	{ "mqueue", message_queue },
 	{ "make-mqueue", make_queue },
 	{ "drop-mqueue", drop_queue },

@@ -140,7 +140,7 @@ static int has_host_name(char **args)
 				       say(GOT, "host name %s", name);
 }
 
-/* Seconds since boot are within ten of @args[0], the host's. */
+/* Seconds since boot are within three of @args[0], the host's. */
 static int host_uptime(char **args)
 {
 	struct timespec t;
@@ -149,8 +149,8 @@ static int host_uptime(char **args)
 	if (clock_gettime(CLOCK_BOOTTIME, &t) < 0)
 		return say(BROKEN, "clock_gettime: %s", strerror(errno));
 	diff = (long long)t.tv_sec - number(args[0]);
-	return diff > -10 && diff < 10 ? say(GOT, "up %lld s", (long long)t.tv_sec) :
-					 say(REFUSED, "up %lld s", (long long)t.tv_sec);
+	return diff > -4 && diff < 4 ? say(GOT, "up %lld s", (long long)t.tv_sec) :
+				       say(REFUSED, "up %lld s", (long long)t.tv_sec);
 }
 
 static int set_clock(char **args)
