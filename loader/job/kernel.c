@@ -22,6 +22,7 @@
 #define BEAT_NS (WDR_BEAT_MAX_NS / 4)
 /* Events taken in one callback, so that a flood of them starves nothing. */
 #define MAX_EVENTS 256
+#define MAX_OPENS  5
 /* What a throttled job is left of its quota, and never less than a hundredth of a CPU. */
 #define THROTTLE_SHARE 0.25
 #define THROTTLE_MIN   0.01
@@ -91,6 +92,31 @@ static void ask_cpu(const struct wdr_job *j, struct wdr_kern_ask *ask)
 	ask->cpu_act = p->detect.cpu_action == WDR_DETECT_KILL ? WDR_CPU_KILL : WDR_CPU_ALERT;
 }
 
+/*
+ * From here on the pins are in use. Between open and this a Warder of another version may have
+ * taken them for left behind, and removed them: then they are loaded again.
+ */
+static int join(struct wdr_job *j, struct wdr_err *err)
+{
+	int r = -ESTALE;
+
+	for (int i = 0; i < MAX_OPENS && r == -ESTALE; i++) {
+		struct wdr_err e = { 0 };
+
+		r = j->kern ? wdr_kern_join(j->kern, &e) : -ESTALE;
+		if (r == -ESTALE) {
+			wdr_kern_freep(&j->kern);
+			r = wdr_kern_open(NULL, &j->kern, &e);
+			if (r == 0)
+				r = wdr_kern_join(j->kern, &e);
+		}
+		if (r < 0 && err)
+			*err = e;
+	}
+	j->joined = r == 0;
+	return r;
+}
+
 int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 {
 	static const enum wdr_on_denied on_denied[] = {
@@ -116,6 +142,9 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 
 	if (!wdr_job_needs_kernel(j))
 		return 0;
+	r = join(j, err);
+	if (r < 0)
+		return r;
 	if (on(j, WDR_PROT_EGRESS_SOCKET)) {
 		r = wdr_compiled_new(p, &c, err);
 		if (r == 0)
@@ -131,10 +160,6 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 		ask.policy = &kp;
 	}
 	ask_cpu(j, &ask);
-	r = wdr_kern_join(j->kern, err);
-	if (r < 0)
-		return r;
-	j->joined = true;
 	return wdr_kern_slot_new(j->kern, &ask, &j->kslot, err);
 }
 

@@ -28,6 +28,17 @@ demo_net_up() {
 	done
 }
 
+# gVisor: what the tests have built, else what is on PATH, else the distribution's package.
+demo_find_runsc() {
+	for WARDER_RUNSC in "$TOP/build/runsc/new/runsc" "$(command -v runsc)" "$TOP/build/runsc/old/runsc"; do
+		export WARDER_RUNSC
+		[ -x "$WARDER_RUNSC" ] || [ "${WARDER_RUNSC##*old/}" = "$WARDER_RUNSC" ] ||
+			"$TOP/packaging/runsc.sh" old >/dev/null 2>&1
+		[ -x "$WARDER_RUNSC" ] && warder run -b runsc -- true >/dev/null 2>&1 && return
+	done
+	return 1
+}
+
 say "A network with rules: what is allowed is reached, what is not is refused at once, by name"
 if demo_net_up; then
 	cat >"$DIR/agent.json" <<-'JSON'
@@ -36,7 +47,7 @@ if demo_net_up; then
 		  {"action": "allow", "to": "203.0.113.0/24", "proto": "tcp", "name": "our-servers"}]}}
 	JSON
 	backends=native
-	warder run -b runsc -- true >/dev/null 2>&1 && backends="native runsc"
+	demo_find_runsc && backends="native runsc"
 	for backend in $backends; do
 		show 0 warder run -b "$backend" -p "$DIR/agent.json" --syscalls --result "$DIR/r.json" \
 			-v "$TOP/tests/demo:/job" -- python3 /job/visit.py 203.0.113.2:8000 203.0.113.2:9000
@@ -55,7 +66,11 @@ demo_pid=$!
 sleep 0.2
 kill -STOP $demo_pid
 echo "\$ kill -STOP $demo_pid    # warder itself"
-sleep 1.5
+tries=0
+while pgrep -r S,R,D,T -P $demo_pid >/dev/null && [ $tries -lt 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
 printf 'processes of the job that are left: '
 pgrep -c -r S,R,D,T -P $demo_pid
 kill -CONT $demo_pid
