@@ -177,7 +177,7 @@ void wdr_job_collect_kernel(struct wdr_job *j)
 		return;
 	if (j->result.prot_on & WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET))
 		collect_traffic(j);
-	if (j->result.prot_on & WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT))
+	if (j->result.prot_on & ~j->o.backend->gives & WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT))
 		collect_syscalls(j);
 }
 

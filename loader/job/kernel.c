@@ -39,12 +39,14 @@ bool wdr_job_needs_kernel(const struct wdr_job *j)
 		WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) |
 		WDR_PROT_BIT(WDR_PROT_DETECT_CPU) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS);
 
-	return j->kern && (j->kernel_budget || kills_by_syscall(j) || (j->result.prot_on & bits));
+	return j->kern && (j->kernel_budget || kills_by_syscall(j) ||
+			   (j->result.prot_on & ~j->o.backend->gives & bits));
 }
 
+/* In force, and the kernel side's to do: of a guest only its backend can tell. */
 static bool on(const struct wdr_job *j, enum wdr_protection p)
 {
-	return j->result.prot_on & WDR_PROT_BIT(p);
+	return j->result.prot_on & ~j->o.backend->gives & WDR_PROT_BIT(p);
 }
 
 /* Read anew for each networked job: addresses come and go, and the slot has just made one. */

@@ -19,7 +19,7 @@ warder run --cpus 1 --cpu-time 500ms --result "$TMPDIR/r.json" -- sh -c "echo go
 PID=$!
 wait_for 5 grep -q go "$TMPDIR/out"
 kill -STOP $PID
-none_left() { ! pgrep -r S,R,D,T -P $PID; }
+none_left() { ! pgrep -r S,R,D,T -P "$PID"; }
 ok "the kernel kills while the supervisor is stopped" wait_for 30 none_left
 kill -CONT $PID
 RC=0
