@@ -21,6 +21,9 @@
 #include "native/init_priv.h"
 #include "policy/etc.h"
 
+/* Of the main process until execve: a path and a message are the most it holds. */
+#define MAIN_STACK_BYTES 65536
+
 #define ROOT_WAIVED (WDR_PROT_BIT(WDR_PROT_MOUNT_NS) | WDR_PROT_BIT(WDR_PROT_PIVOT_ROOT))
 
 static _Noreturn void fail(struct child *c, int exit_code, const struct wdr_err *err)
@@ -224,41 +227,63 @@ static int hide(struct child *c, struct wdr_err *err)
 	return 0;
 }
 
-static _Noreturn void run_main(struct child *c, int report)
+/* A job that is to have none inherits that from us: what drops them takes a call for each. */
+static bool drops_with_job(const struct child *c)
 {
-	struct native_msg m = { .type = NATIVE_MSG_FAILED, .value = EXIT_NOT_STARTED };
+	const struct wdr_spec *s = c->b->spec;
 
-	(void)wdr_native_exec(c->b, c->stdio, &m.value, &m.err);
-	(void)!write(report, &m, sizeof(m));
+	return !s->policy->capabilities && !(s->waived & WDR_PROT_BIT(WDR_PROT_CAPABILITIES));
+}
+
+static int drop_caps(struct child *c, struct wdr_err *err)
+{
+	(void)err;
+	return drops_with_job(c) ? wdr_native_drop_caps(0) : 0;
+}
+
+/* What the main process must not inherit, or not from us. */
+static int give_up_late(struct child *c)
+{
+	int r = drops_with_job(c) ? 0 : wdr_native_drop_caps(0);
+
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	return r;
+}
+
+/* What the main process and pid 1 say to each other in the memory that they share until execve. */
+struct main_start {
+	struct child *c;
+	struct native_msg m; /* RUNNING unless the main process wrote why not */
+};
+
+static int run_main(void *userdata)
+{
+	struct main_start *s = userdata;
+
+	s->m.value = EXIT_NOT_STARTED;
+	(void)wdr_native_exec(s->c->b, s->c->stdio, &s->m.value, &s->m.err);
+	s->m.type = NATIVE_MSG_FAILED;
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* Nothing comes through the pipe if the program was executed: it closes with the old image. */
+/*
+ * We stand still until the program is executed or has failed (CLONE_VFORK): it needs no copy of our
+ * memory, and leaves its failure in it.
+ */
 static void start_main(struct child *c)
 {
-	struct native_msg m = { .type = NATIVE_MSG_RUNNING };
-	int report[2];
-	ssize_t n;
+	struct main_start s = { .c = c, .m = { .type = NATIVE_MSG_RUNNING } };
+	char stack[MAIN_STACK_BYTES] __attribute__((aligned(16)));
 
-	if (pipe2(report, O_CLOEXEC) < 0) {
-		(void)wdr_err_set(&m.err, -errno, "pipe: %s", strerror(errno));
-		fail(c, EXIT_NOT_STARTED, &m.err);
-	}
-	c->main_pid = fork();
+	c->main_pid = clone(run_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
 	if (c->main_pid < 0) {
-		(void)wdr_err_set(&m.err, -errno, "fork the main process: %s", strerror(errno));
-		fail(c, EXIT_NOT_STARTED, &m.err);
+		(void)wdr_err_set(&s.m.err, -errno, "start the main process: %s", strerror(errno));
+		fail(c, EXIT_NOT_STARTED, &s.m.err);
 	}
-	if (c->main_pid == 0)
-		run_main(c, report[1]);
-	(void)close(report[1]);
-	do {
-		n = read(report[0], &m, sizeof(m));
-	} while (n < 0 && errno == EINTR);
-	(void)close(report[0]);
-	if (n == (ssize_t)sizeof(m))
-		fail(c, m.value, &m.err);
-	wdr_init_send(c, &m, c->tty_master);
+	if (s.m.type == NATIVE_MSG_FAILED)
+		fail(c, s.m.value, &s.m.err);
+	wdr_init_send(c, &s.m, c->tty_master);
 }
 
 struct stage {
@@ -299,7 +324,10 @@ _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 		{ "pty", open_tty },
 		{ "stdio", open_null },
 	};
-	static const struct stage last[] = { { "hide", hide } };
+	static const struct stage last[] = {
+		{ "hide", hide },
+		{ "drop capabilities", drop_caps },
+	};
 	struct child c = { .b = b, .ctl = ctl_fd, .tty_master = -1 };
 	struct wdr_err err = { 0 };
 	int chld;
@@ -312,9 +340,9 @@ _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 	chld = wdr_init_watch(&err);
 	if (chld < 0)
 		fail(&c, EXIT_NOT_STARTED, &err);
-	run_stages(&c, last, 1);
+	run_stages(&c, last, sizeof(last) / sizeof(last[0]));
 	start_main(&c);
-	if (wdr_native_drop_caps(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (give_up_late(&c) < 0)
 		_exit(EXIT_NOT_STARTED);
 	for (int i = 0; i < 3; i++)
 		(void)close(c.stdio[i]);

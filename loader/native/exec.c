@@ -159,7 +159,8 @@ static int give_up(struct wdr_backend_job *b, struct wdr_err *err)
 	r = waived & WDR_PROT_BIT(WDR_PROT_RLIMITS) ? 0 : set_rlimits(s);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "resource limits");
-	r = waived & WDR_PROT_BIT(WDR_PROT_CAPABILITIES) ?
+	/* Without any to keep, pid 1 has dropped them before it started us. */
+	r = !s->policy->capabilities || (waived & WDR_PROT_BIT(WDR_PROT_CAPABILITIES)) ?
 		    0 :
 		    wdr_native_drop_caps(s->policy->capabilities);
 	if (r < 0)

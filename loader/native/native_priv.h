@@ -68,8 +68,8 @@ int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_mu
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);
 
 /*
- * Make a time namespace for the children to be, whose monotonic and boot clocks begin now. While
- * /proc is there to set them in, with CAP_SYS_TIME in one's user namespace. 0 or -errno.
+ * Enter a new time namespace, whose monotonic and boot clocks begin now. While /proc is there to set
+ * them in, with CAP_SYS_TIME and CAP_SYS_ADMIN in one's user namespace. 0 or -errno.
  */
 int wdr_native_start_clocks(void) wdr_must_check;
 
