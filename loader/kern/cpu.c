@@ -56,7 +56,7 @@ static int start_on(struct wdr_kern_slot *s, unsigned int i, int cgroup_fd, int 
 	wdr_close_ int link = -1;
 	int r;
 
-	(void)snprintf(name, sizeof(name), WDR_KERN_JOBS "/%" PRIu64 "/%s.%d", s->job,
+	(void)snprintf(name, sizeof(name), WDR_KERN_JOBS "/%" PRIu64 "/%s_%d", s->job,
 		       wdr_kern_program(events[i].prog)->name, cpu);
 	wdr_kern_path(path, s->kern_ref->root, name);
 	if (pin)

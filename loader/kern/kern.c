@@ -125,11 +125,37 @@ int wdr_kern_view_new(const char *root, const char *gen, struct wdr_kern **ret)
 	return 0;
 }
 
-bool wdr_kern_is_current(const struct wdr_kern *k)
+static uint32_t read_map_id(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) ? info.id : 0;
+}
+
+/* Another generation that has taken our maps over is as good as ours was. */
+static int find_heir(void *arg, const char *name)
+{
+	struct wdr_kern *k = arg;
+	char path[WDR_KERN_PATH_MAX];
+	wdr_close_ int fd = -1;
+	uint32_t id;
+
+	wdr_kern_path(path, k->root, name);
+	fd = get_pin(path, wdr_kern_map_name(WDR_MAP_SHARED));
+	id = read_map_id(fd);
+	if (!id || id != read_map_id(k->map_fd[WDR_MAP_SHARED]))
+		return 0;
+	(void)snprintf(k->gen, sizeof(k->gen), "%s", path);
+	return read_ino(k, &k->pinned_ino) < 0 ? 0 : 1;
+}
+
+bool wdr_kern_is_current(struct wdr_kern *k)
 {
 	uint64_t ino;
 
-	return !read_ino(k, &ino) && ino == k->pinned_ino;
+	return (!read_ino(k, &ino) && ino == k->pinned_ino) ||
+	       wdr_kern_pins_each(k->root, find_heir, k) == 1;
 }
 
 static const char *lock_path(const struct wdr_kern_place *at)

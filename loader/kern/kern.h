@@ -183,8 +183,8 @@ int wdr_kern_slot_adopt(struct wdr_kern *k, int cgroup_fd, void *user, struct wd
 
 /*
  * Give back what processes left that are gone: their slots (of a `contain` job only if its cgroup is
- * gone: @cgroup2_fd is any descriptor in that file system), supervisor numbers, pins. Returns how
- * many slots, or -errno.
+ * gone, of one in the host's network only if nothing lives in it: @cgroup2_fd is any descriptor in
+ * that file system), supervisor numbers, pins. Returns how many slots, or -errno.
  */
 int wdr_kern_sweep(struct wdr_kern *k, int cgroup2_fd, struct wdr_err *err) wdr_must_check;
 

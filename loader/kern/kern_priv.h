@@ -165,8 +165,8 @@ void wdr_kern_log_line(const char *log, char *ret, size_t size);
 
 /* A view of the generation pinned in @gen below @root. -ENOENT if there is none. */
 int wdr_kern_view_new(const char *root, const char *gen, struct wdr_kern **ret) wdr_must_check;
-/* Is what @k opened still what others find? */
-bool wdr_kern_is_current(const struct wdr_kern *k);
+/* Is what @k opened still what others find, here or in a generation that has taken it over? */
+bool wdr_kern_is_current(struct wdr_kern *k);
 /* Descriptors of a pinned map or program; @k's. -errno of bpf(2) if there is none. */
 int wdr_kern_map_fd(struct wdr_kern *k, enum wdr_kern_map m);
 int wdr_kern_prog_fd(struct wdr_kern *k, enum wdr_kern_prog p);

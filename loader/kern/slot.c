@@ -262,11 +262,12 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 	struct wdr_slot *slot = &k->slots[n];
 	uint64_t job = slot->job, cgroup = slot->cgroup;
 
-	__atomic_store_n(&slot->job, 0, __ATOMIC_RELEASE);
+	/* Killed anywhere here, a sweep finds what it needs to go on. */
 	(void)bpf_map_delete_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup);
-	drop_iface(k, n);
 	if (job)
 		wdr_kern_detach_job(k, job);
+	__atomic_store_n(&slot->job, 0, __ATOMIC_RELEASE);
+	drop_iface(k, n);
 	wdr_kern_denials_drop(k, n);
 	if (k->live[n].out_packets)
 		wdr_kern_flows_drop(k, job);

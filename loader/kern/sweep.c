@@ -6,26 +6,55 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
+#include "base/wdr_io.h"
 
-/* Is there still a cgroup of this id? @any_fd is a descriptor in its file system. */
-static bool cgroup_exists(int any_fd, uint64_t id)
+#define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
+#define EVENTS_MAX    4096
+
+enum {
+	GONE,
+	EMPTY,
+	POPULATED
+};
+
+/* What is there of the cgroup of this id? @any_fd is a descriptor in its file system, or -1. */
+static int look_at_cgroup(int any_fd, uint64_t id)
 {
 	struct {
 		struct file_handle h;
 		uint64_t id;
 	} handle = { .h = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
-	int fd;
+	wdr_close_ int fd = -1;
+	wdr_free_ char *text = NULL;
 
+	if (any_fd < 0)
+		return POPULATED;
 	memcpy(handle.h.f_handle, &id, sizeof(id));
-	fd = open_by_handle_at(any_fd, &handle.h, O_PATH | O_CLOEXEC);
+	fd = open_by_handle_at(any_fd, &handle.h, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno != ESTALE && errno != ENOENT;
-	(void)close(fd);
-	return true;
+		return errno == ESTALE || errno == ENOENT ? GONE : POPULATED;
+	if (wdr_read_file(fd, "cgroup.events", EVENTS_MAX, &text, NULL) < 0)
+		return POPULATED;
+	return strstr(text, "populated 0") ? EMPTY : POPULATED;
 }
 
-/* @any_fd below 0: a contained job's cgroup is taken to be there. */
+/*
+ * May the slot of a supervisor that is gone be given back? A contained job's not while its cgroup
+ * is there, for somebody to adopt. A job in the host's network not while anything lives in it: its
+ * packets are judged at its cgroup, and would not be any more.
+ */
+static bool is_over(const struct wdr_slot *slot, int any_fd)
+{
+	int cgroup;
+
+	if (!slot->job)
+		return true;
+	if (!(slot->flags & WDR_SLOT_CONTAIN) && slot->flags & WDR_SLOT_NETNS)
+		return true;
+	cgroup = look_at_cgroup(any_fd, slot->cgroup);
+	return cgroup == GONE || (cgroup == EMPTY && !(slot->flags & WDR_SLOT_CONTAIN));
+}
+
 static int sweep_slots(struct wdr_kern *k, int any_fd)
 {
 	const struct wdr_slot *slot;
@@ -35,10 +64,8 @@ static int sweep_slots(struct wdr_kern *k, int any_fd)
 	for (n = 1; n < WDR_SLOTS_MAX; n++) {
 		slot = &k->slots[n];
 		if (!wdr_kern_bit_get(k->shared->slots_used, n) ||
-		    wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]))
-			continue;
-		if (slot->flags & WDR_SLOT_CONTAIN && slot->job &&
-		    (any_fd < 0 || cgroup_exists(any_fd, slot->cgroup)))
+		    wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]) ||
+		    !is_over(slot, any_fd))
 			continue;
 		wdr_kern_slot_clear(k, n);
 		count++;

@@ -2,6 +2,7 @@
 /* Loading, pinning, opening again, supervisors and slots, on the real kernel. */
 #include "wdr_test.h"
 
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -218,6 +219,104 @@ static void a_sweep_frees_what_the_dead_left(void **state)
 	(void)close(fd);
 }
 
+/* What is pinned becomes another version's, in use by this process. */
+static void rename_generation(char ret[2 * KE_PATH])
+{
+	char from[2 * KE_PATH] = "";
+	struct dirent *d;
+	DIR *dir = opendir(env.bpffs);
+
+	assert_non_null(dir);
+	while ((d = readdir(dir)) != NULL) {
+		if (strlen(d->d_name) == 16)
+			(void)snprintf(from, sizeof(from), "%s/%s", env.bpffs, d->d_name);
+	}
+	(void)closedir(dir);
+	(void)snprintf(ret, 2 * KE_PATH, "%s/other", env.bpffs);
+	assert_ok(rename(from, ret));
+}
+
+static uint32_t program_of(const char *pin)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+	char path[3 * KE_PATH];
+	struct dirent *d;
+	DIR *dir;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/jobs", env.bpffs);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((d = readdir(dir)) != NULL && d->d_name[0] == '.')
+		;
+	assert_non_null(d);
+	(void)snprintf(path, sizeof(path), "%s/jobs/%s/%s", env.bpffs, d->d_name, pin);
+	(void)closedir(dir);
+	fd = bpf_obj_get(path);
+	assert_true(fd >= 0);
+	assert_ok(bpf_obj_get_info_by_fd(fd, &info, &len));
+	(void)close(fd);
+	return info.prog_id;
+}
+
+static void an_upgrade_puts_its_programs_where_jobs_run(void **state)
+{
+	int cg = kern_env_cgroup(&env, "upgrade");
+	struct wdr_kern_ask ask = { .cgroup_fd = cg };
+	struct wdr_kern *old = open_kern(), *new;
+	struct wdr_kern_slot *s = NULL;
+	struct wdr_err err = { 0 };
+	char other[2 * KE_PATH];
+	uint32_t before;
+
+	(void)state;
+	assert_ok(wdr_kern_join(old, &err));
+	assert_ok(wdr_kern_slot_new(old, &ask, &s, &err));
+	before = program_of("wdr_skb_out");
+	rename_generation(other);
+	new = open_kern();
+	assert_int_not_equal(program_of("wdr_skb_out"), before);
+	assert_int_equal(access(other, F_OK), -1);
+	/* The old process goes on with the maps that are now the new one's. */
+	wdr_kern_slot_drop(&s);
+	assert_int_equal(count_in("jobs"), 0);
+	assert_ok(wdr_kern_slot_new(old, &ask, &s, &err));
+	wdr_kern_slot_drop(&s);
+	assert_int_equal(wdr_kern_unload(&env.at, &err), -EBUSY);
+	wdr_kern_leave(old);
+	wdr_kern_freep(&old);
+	wdr_kern_freep(&new);
+	(void)close(cg);
+}
+
+static void an_upgrade_that_can_not_share_maps_waits(void **state)
+{
+	struct wdr_kern *old = open_kern(), *new = NULL;
+	struct wdr_err err = { 0 };
+	char other[2 * KE_PATH], path[3 * KE_PATH];
+	struct wdr_shared shared;
+	uint32_t zero = 0;
+	int fd;
+
+	(void)state;
+	assert_ok(wdr_kern_join(old, &err));
+	rename_generation(other);
+	(void)snprintf(path, sizeof(path), "%s/wdr_shared", other);
+	fd = bpf_obj_get(path);
+	assert_ok(bpf_map_lookup_elem(fd, &zero, &shared));
+	shared.maps_hash ^= 1;
+	assert_ok(bpf_map_update_elem(fd, &zero, &shared, BPF_ANY));
+	(void)close(fd);
+	assert_int_equal(wdr_kern_open(&env.at, &new, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "another version"));
+	wdr_kern_leave(old);
+	wdr_kern_freep(&old);
+	new = open_kern();
+	assert_int_equal(count_in("."), 1);
+	wdr_kern_freep(&new);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +326,8 @@ int main(void)
 		cmocka_unit_test(unload_refuses_while_a_supervisor_lives),
 		cmocka_unit_test(a_slot_leaves_nothing),
 		cmocka_unit_test(a_sweep_frees_what_the_dead_left),
+		cmocka_unit_test(an_upgrade_puts_its_programs_where_jobs_run),
+		cmocka_unit_test(an_upgrade_that_can_not_share_maps_waits),
 	};
 	int r = kern_env_start(&env);
 

@@ -99,29 +99,27 @@ int kern_env_start(struct kern_env *e)
 	return 0;
 }
 
-/* rmdir of each name below the parent; the kernel's files can't be removed, and need not. */
-static int drop_cgroup(void *arg, const char *name)
+void kern_env_drop_cgroups(struct kern_env *e)
 {
 	char path[KE_PATH];
-
-	path_in(path, arg, name);
-	(void)rmdir(path);
-	return 0;
-}
-
-void kern_env_stop(struct kern_env *e)
-{
 	struct dirent *d;
 	DIR *dir;
 
 	kern_env_enter(e, -1);
 	dir = opendir(e->parent);
 	while (dir && (d = readdir(dir)) != NULL) {
-		if (d->d_type == DT_DIR && d->d_name[0] != '.')
-			(void)drop_cgroup(e->parent, d->d_name);
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		path_in(path, e->parent, d->d_name);
+		(void)rmdir(path);
 	}
 	if (dir)
 		(void)closedir(dir);
+}
+
+void kern_env_stop(struct kern_env *e)
+{
+	kern_env_drop_cgroups(e);
 	must(!rmdir(e->parent), "remove the test's cgroup");
 	(void)close(e->cgroup2_fd);
 	must(!umount2(e->dir, MNT_DETACH), "unmount");

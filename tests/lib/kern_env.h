@@ -27,6 +27,7 @@ void kern_env_stop(struct kern_env *e);
 
 /* A new cgroup below e->parent; its descriptor. Removed by kern_env_stop(). */
 int kern_env_cgroup(struct kern_env *e, const char *name);
+void kern_env_drop_cgroups(struct kern_env *e);
 /* Move this process into cgroup @fd; -1: back where it came from. */
 void kern_env_enter(struct kern_env *e, int fd);
 
