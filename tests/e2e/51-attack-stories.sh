@@ -152,12 +152,28 @@ quotas() {
 	is "two processes of a user do" "$RC" 1
 }
 
+# ordinary PROTECTIONS OPTION... -- COMMAND...: as nobody, by a warder that is nobody's
+ordinary() {
+	names=$1
+	shift
+	env WARDER_DISABLE="$names" /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$TMPDIR/bin/warder" run -q --allow-degraded -v "$A:/attacks" "$@"
+}
+
 warders_own_file() {
 	exits "a script can't be run by /proc/self/exe, which is warder" 126 job -- /attacks/script
 	refused "nor could it write to warder if it were, without Landlock" without landlock \
 		-e WARDER_ATTACK=/attacks/files -e LD_PRELOAD=/attacks/preload.so -- /attacks/script
 	ok "who is root on the host can" env WARDER_ATTACK="$A/files" LD_PRELOAD="$A/preload.so" \
 		warder version
+	# Who runs a warder of his own is its owner inside, too: there Landlock alone stands in the way.
+	mkdir "$TMPDIR/bin"
+	cp "$(command -v warder)" "$TMPDIR/bin/warder"
+	chown -R 65534:65534 "$TMPDIR/bin"
+	exits "nor can an ordinary user's be run by it" 126 ordinary "" -- /attacks/script
+	run ordinary landlock -e WARDER_ATTACK=/attacks/files -e LD_PRELOAD=/attacks/preload.so \
+		-- /attacks/script
+	like "which without Landlock could be written to" "$OUT" "^got through"
 }
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
