@@ -49,6 +49,8 @@ table() {
 	test   crun                    bench
 	test   runc                    bench
 	test   firejail                bench
+	test   podman                  e2e: an engine that runs warder-runsc
+	test   containerd              e2e: the same
 	test   qemu-system-x86         check-kernels
 	test   busybox-static          check-kernels: the guest's shell
 	test   systemd                 check-kernels: a guest with systemd as its first process

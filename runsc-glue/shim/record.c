@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shim/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/wdr_io.h"
+
+#define SUFFIX ".json"
+
+void wdr_shim_record_freep(struct wdr_shim_record **rp)
+{
+	struct wdr_shim_record *r = *rp;
+
+	*rp = NULL;
+	if (!r)
+		return;
+	free(r->id);
+	free(r->root);
+	free(r->policy);
+	free(r->cgroup);
+	free(r->netns);
+	free(r);
+}
+
+json_t *wdr_shim_record_to_json(const struct wdr_shim_record *r)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:I}", "version", 1, "id", r->id, "root",
+			 r->root, "policy", r->policy, "cgroup", r->cgroup, "netns", r->netns,
+			 "made_ns", (json_int_t)r->made_ns);
+}
+
+int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
+{
+	const char *id, *root, *policy, *cgroup, *netns;
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	json_int_t made;
+	int version;
+
+	if (json_unpack(o, "{s:i, s:s, s:s, s:s, s:s, s:s, s:I !}", "version", &version, "id", &id,
+			"root", &root, "policy", &policy, "cgroup", &cgroup, "netns", &netns,
+			"made_ns", &made) < 0 ||
+	    version != 1)
+		return -EPROTO;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->id = strdup(id);
+	r->root = strdup(root);
+	r->policy = strdup(policy);
+	r->cgroup = strdup(cgroup);
+	r->netns = strdup(netns);
+	r->made_ns = made;
+	if (!r->id || !r->root || !r->policy || !r->cgroup || !r->netns)
+		return -ENOMEM;
+	*ret = WDR_TAKE_PTR(r);
+	return 0;
+}
+
+/* Ids and roots are paths and may be long: the file is named by their hash (FNV-1a). */
+static void file_of(const char *dir, const char *root, const char *id, char path[PATH_MAX])
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	const char *const parts[] = { root, id };
+
+	for (size_t i = 0; i < 2; i++) {
+		for (const char *c = parts[i]; *c; c++)
+			h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+		h = (h ^ '/') * UINT64_C(0x100000001b3);
+	}
+	(void)snprintf(path, PATH_MAX, "%s/%016llx" SUFFIX, dir, (unsigned long long)h);
+}
+
+static int make_dirs(const char *dir)
+{
+	char path[PATH_MAX];
+
+	for (const char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		(void)snprintf(path, sizeof(path), "%.*s", (int)(slash - dir), dir);
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int wdr_shim_record_write(const char *dir, const struct wdr_shim_record *r)
+{
+	wdr_json_ json_t *o = wdr_shim_record_to_json(r);
+	wdr_free_ char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	char path[PATH_MAX], tmp[PATH_MAX + 16];
+	wdr_close_ int fd = -1;
+	int e;
+
+	if (!text)
+		return -ENOMEM;
+	e = make_dirs(dir);
+	if (e < 0)
+		return e;
+	file_of(dir, r->root, r->id, path);
+	(void)snprintf(tmp, sizeof(tmp), "%s.%d", path, (int)getpid());
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	e = fd < 0 ? -errno : wdr_write_all(fd, text, strlen(text));
+	if (e == 0 && rename(tmp, path) < 0)
+		e = -errno;
+	if (e < 0)
+		(void)unlink(tmp);
+	return e;
+}
+
+static int read_file(int dir_fd, const char *name, struct wdr_shim_record **ret)
+{
+	wdr_free_ char *text = NULL;
+	wdr_json_ json_t *o = NULL;
+	size_t n = 0;
+	int e = wdr_read_file(dir_fd, name, WDR_SHIM_MAX_RECORD, &text, &n);
+
+	if (e < 0)
+		return e;
+	o = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	return o ? wdr_shim_record_from_json(o, ret) : -EPROTO;
+}
+
+int wdr_shim_record_read(const char *dir, const char *root, const char *id,
+			 struct wdr_shim_record **ret)
+{
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	char path[PATH_MAX];
+	int e;
+
+	file_of(dir, root, id, path);
+	e = read_file(AT_FDCWD, path, &r);
+	if (e < 0)
+		return e;
+	if (strcmp(r->id, id) != 0 || strcmp(r->root, root) != 0)
+		return -ENOENT; /* another one with the same hash */
+	*ret = WDR_TAKE_PTR(r);
+	return 0;
+}
+
+int wdr_shim_record_remove(const char *dir, const char *root, const char *id)
+{
+	char path[PATH_MAX];
+
+	file_of(dir, root, id, path);
+	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* runsc's file of a container that is the first of its sandbox, or of one that joined another. */
+static bool is_there(const struct wdr_shim_record *r)
+{
+	const char *root = r->root[0] ? r->root : "/var/run/runsc";
+	size_t n = strlen(r->id);
+	bool found = false;
+	struct dirent *e;
+	DIR *d = opendir(root);
+
+	while (d && !found && (e = readdir(d)))
+		found = !strncmp(e->d_name, r->id, n) && !strncmp(e->d_name + n, "_sandbox:", 9) &&
+			strstr(e->d_name, ".state");
+	if (d)
+		(void)closedir(d);
+	return found;
+}
+
+static bool sweep_one(int dir_fd, const char *name, long long before_ns,
+		      void (*gone)(const struct wdr_shim_record *r))
+{
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	const char *suffix = strstr(name, SUFFIX);
+
+	if (!suffix || suffix[sizeof(SUFFIX) - 1] || read_file(dir_fd, name, &r) < 0 ||
+	    r->made_ns > before_ns || is_there(r))
+		return false;
+	gone(r);
+	return unlinkat(dir_fd, name, 0) == 0;
+}
+
+int wdr_shim_record_sweep(const char *dir, long long now_ns, long long min_age_ns,
+			  void (*gone)(const struct wdr_shim_record *r))
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int n = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	while ((e = readdir(d)))
+		n += sweep_one(dirfd(d), e->d_name, now_ns - min_age_ns, gone);
+	(void)closedir(d);
+	return n;
+}

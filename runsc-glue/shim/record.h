@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the shim remembers of a container from its creation to its deletion, which are two
+ * processes: a small file for each in a folder of root's. There is no daemon to ask.
+ */
+#pragma once
+
+#include "base/wdr_err.h"
+#include "base/wdr_json.h"
+
+#define WDR_SHIM_DIR	    "/run/warder/shim"
+#define WDR_SHIM_MAX_RECORD (64 * 1024)
+
+struct wdr_shim_record {
+	char *id, *root;   /* which container; root is runsc's --root, "" for its default */
+	char *policy;	   /* name */
+	char *cgroup;	   /* as config.json says, "" if it does not */
+	char *netns;	   /* the same */
+	long long made_ns; /* CLOCK_BOOTTIME */
+};
+
+/* Both for the container @id of @root below @dir (WDR_SHIM_DIR). 0; -ENOENT; -EPROTO; -errno. */
+int wdr_shim_record_write(const char *dir, const struct wdr_shim_record *r) wdr_must_check;
+int wdr_shim_record_read(const char *dir, const char *root, const char *id,
+			 struct wdr_shim_record **ret) wdr_must_check;
+/* 0 too if there is none. */
+int wdr_shim_record_remove(const char *dir, const char *root, const char *id) wdr_must_check;
+void wdr_shim_record_freep(struct wdr_shim_record **r);
+
+/*
+ * Call @gone for each record whose container is not there any more, as runsc's state file below its
+ * root says, and that is older than @min_age_ns; then remove it. Returns how many, or -errno.
+ */
+int wdr_shim_record_sweep(const char *dir, long long now_ns, long long min_age_ns,
+			  void (*gone)(const struct wdr_shim_record *r)) wdr_must_check;
+
+/* Parts without a system call. *ret is the caller's; NULL: no memory. */
+json_t *wdr_shim_record_to_json(const struct wdr_shim_record *r);
+int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret) wdr_must_check;
+
+#define wdr_shim_record_ wdr_cleanup(wdr_shim_record_freep)

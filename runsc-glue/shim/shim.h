@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warder-runsc: runsc for engines, with a policy's enforcement around the container. What needs
+ * nothing of Warder becomes runsc by exec at once; creation and deletion run it as a child with
+ * everything else as it was: descriptors, environment, working directory, exit status, log.
+ */
+#pragma once
+
+#include "policy/policy.h"
+#include "shim/choice.h"
+#include "shim/record.h"
+
+/* A container that has a policy, while it is made. */
+struct wdr_shim_container {
+	const struct wdr_shim_record *record; /* who it is */
+	const struct wdr_shim_bundle *bundle;
+	const struct wdr_policy *policy;
+};
+
+/* What enforces a policy on a container. Each may be NULL: then a policy can't be enforced. */
+struct wdr_shim_hooks {
+	/*
+	 * Before runsc makes it: whatever must hold from its first instruction on. It may move this
+	 * process into a cgroup, which runsc and the sandbox inherit. -errno refuses the container,
+	 * with *err as the engine's error; nothing may then be left.
+	 */
+	int (*before)(const struct wdr_shim_container *c, struct wdr_err *err);
+	/*
+	 * After a create, before the engine can start it: what needs the sandbox. -errno kills it.
+	 * Not called for run and restore, which leave no such moment.
+	 */
+	int (*created)(const struct wdr_shim_container *c, struct wdr_err *err);
+	/* It is deleted, was never made, or is found to be gone: undo all of it. Also twice. */
+	void (*gone)(const struct wdr_shim_record *r);
+};
+
+/* The whole program. Returns what to exit with; with most command lines it does not return. */
+int wdr_shim_main(int argc, char **argv, const struct wdr_shim_hooks *hooks);

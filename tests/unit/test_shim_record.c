@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the shim remembers: written, found again, and swept when its container is not there. */
+#include "wdr_test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/record.h"
+
+static char dir[128], root[160], at[256];
+static unsigned int n_gone;
+
+static int start(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	n_gone = 0;
+	(void)snprintf(dir, sizeof(dir), "%.80s/wdr-shim-XXXXXX", tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir))
+		return -1;
+	(void)snprintf(root, sizeof(root), "%s/root", dir);
+	(void)snprintf(at, sizeof(at), "%s/records/deep", dir);
+	return mkdir(root, 0700);
+}
+
+static int stop(void **state)
+{
+	char command[300];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "%s/records/deep", dir);
+	(void)rmdir(command);
+	(void)snprintf(command, sizeof(command), "%s/records", dir);
+	(void)rmdir(command);
+	(void)rmdir(root);
+	return rmdir(dir);
+}
+
+#define S(text) ((char *)(uintptr_t)(text))
+
+static struct wdr_shim_record sample(const char *id, long long made_ns)
+{
+	struct wdr_shim_record r = { .id = S(id),
+				     .root = root,
+				     .policy = S("agent"),
+				     .cgroup = S("/kubepods/x"),
+				     .netns = S(""),
+				     .made_ns = made_ns };
+
+	return r;
+}
+
+static void gone(const struct wdr_shim_record *r)
+{
+	assert_string_equal(r->policy, "agent");
+	n_gone++;
+}
+
+static void remembers_and_forgets(void **state)
+{
+	struct wdr_shim_record a = sample("a", 1), b = sample("b", 2);
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+
+	(void)state;
+	assert_int_equal(wdr_shim_record_read(at, root, "a", &r), -ENOENT);
+	assert_ok(wdr_shim_record_write(at, &a));
+	assert_ok(wdr_shim_record_write(at, &b));
+	assert_ok(wdr_shim_record_write(at, &a)); /* again */
+	assert_ok(wdr_shim_record_read(at, root, "a", &r));
+	assert_string_equal(r->id, "a");
+	assert_string_equal(r->root, root);
+	assert_string_equal(r->cgroup, "/kubepods/x");
+	assert_string_equal(r->netns, "");
+	assert_int_equal(r->made_ns, 1);
+	wdr_shim_record_freep(&r);
+	assert_int_equal(wdr_shim_record_read(at, "", "a", &r), -ENOENT);
+	assert_ok(wdr_shim_record_remove(at, root, "a"));
+	assert_ok(wdr_shim_record_remove(at, root, "a"));
+	assert_int_equal(wdr_shim_record_read(at, root, "a", &r), -ENOENT);
+	assert_ok(wdr_shim_record_remove(at, root, "b"));
+}
+
+static void sweeps_those_whose_container_is_gone(void **state)
+{
+	struct wdr_shim_record old = sample("old", 100), young = sample("young", 900),
+			       there = sample("there", 100);
+	char file[300];
+	int fd;
+
+	(void)state;
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 0); /* no folder yet */
+	assert_ok(wdr_shim_record_write(at, &old));
+	assert_ok(wdr_shim_record_write(at, &young));
+	assert_ok(wdr_shim_record_write(at, &there));
+	(void)snprintf(file, sizeof(file), "%s/there_sandbox:pod.state", root);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 1);
+	assert_int_equal(n_gone, 1);
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 0);
+	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone), 1); /* not young any more */
+	assert_ok(unlink(file));
+	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone), 1);
+	assert_int_equal(n_gone, 3);
+}
+
+static void leaves_what_it_did_not_write(void **state)
+{
+	static const char *const texts[] = { "", "{}", "{\"version\":2}", "[]" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		wdr_json_ json_t *o = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+		struct wdr_shim_record *r = NULL;
+
+		assert_int_equal(wdr_shim_record_from_json(o, &r), -EPROTO);
+		assert_null(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(remembers_and_forgets, start, stop),
+		cmocka_unit_test_setup_teardown(sweeps_those_whose_container_is_gone, start, stop),
+		cmocka_unit_test(leaves_what_it_did_not_write),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
