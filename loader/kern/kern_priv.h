@@ -151,12 +151,15 @@ struct wdr_kern_loaded {
 
 #define WDR_KERN_LOG_MAX (64 * 1024)
 
-/* Load what is in this binary; programs that the kernel refuses are left out. */
+/*
+ * Load what is in this binary; programs that the kernel refuses are left out. -EPERM, -ENOMEM and
+ * their like are not the kernel's refusal: they are returned, and the program named.
+ */
 int wdr_kern_objects_load(struct wdr_kern_loaded *l, struct wdr_err *err) wdr_must_check;
 /* Nothing loaded, nothing to take over. */
 void wdr_kern_loaded_init(struct wdr_kern_loaded *l);
 void wdr_kern_loaded_done(struct wdr_kern_loaded *l);
-/* Load program @p alone. @log of WDR_KERN_LOG_MAX gets the verifier's last words, @verbose: all. */
+/* Load program @p alone. @log of WDR_KERN_LOG_MAX gets why it is refused, @verbose: a summary, too. */
 int wdr_kern_program_try(enum wdr_kern_prog p, bool verbose, char *log) wdr_must_check;
 /* What the verifier said, in one line for an error message. */
 void wdr_kern_log_line(const char *log, char *ret, size_t size);

@@ -16,7 +16,7 @@
 #include "proc.skel.h"
 #include "syscalls.skel.h"
 
-#define MAX_MAPS 32 /* in one object */
+#define LOG_STATS 4 /* BPF_LOG_STATS, include/linux/bpf_verifier.h: the summary without each step */
 
 static const struct object {
 	const char *name;
@@ -224,7 +224,7 @@ static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool
 		(void)bpf_program__set_autoload(prog, wanted);
 		if (wanted && log) {
 			(void)bpf_program__set_log_buf(prog, log, WDR_KERN_LOG_MAX);
-			(void)bpf_program__set_log_level(prog, verbose ? 1 : 0);
+			(void)bpf_program__set_log_level(prog, verbose ? LOG_STATS : 0);
 		}
 	}
 	return 0;
@@ -257,31 +257,51 @@ static int load_object(int object, enum wdr_kern_prog only, bool verbose, char *
 	return r;
 }
 
-/* Each program of @object by itself. */
-static void load_singly(int object, struct wdr_kern_loaded *l)
+/*
+ * Failures that say something of this process at this moment, and not of the kernel: they must not
+ * become what is pinned for all.
+ */
+static bool is_passing(int r)
 {
-	int p;
+	return r == -EPERM || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN ||
+	       r == -EINTR;
+}
 
-	for (p = 0; p < _WDR_PROG_MAX; p++) {
+/* Program @p by itself; that the kernel refuses it is no failure. */
+static int load_one(enum wdr_kern_prog p, struct wdr_kern_loaded *l, struct wdr_err *err)
+{
+	int r = load_object(programs[p].object, p, false, NULL, l);
+
+	return is_passing(r) ? wdr_err_set(err, r, "load %s: %s", programs[p].name, strerror(-r)) :
+			       0;
+}
+
+static int load_singly(int object, struct wdr_kern_loaded *l, struct wdr_err *err)
+{
+	int p, r = 0;
+
+	for (p = 0; p < _WDR_PROG_MAX && !r; p++) {
 		if (programs[p].object == object && !programs[p].instead_of)
-			(void)load_object(object, p, false, NULL, l);
+			r = load_one(p, l, err);
 	}
+	return r;
 }
 
 /* An object all of whose programs load is loaded at once. */
 int wdr_kern_objects_load(struct wdr_kern_loaded *l, struct wdr_err *err)
 {
-	int i, r;
+	int i, r = 0;
 
-	for (i = 0; i < N_OBJECTS; i++) {
-		r = load_object(i, _WDR_PROG_MAX, false, NULL, l);
-		if (r < 0)
-			load_singly(i, l);
+	for (i = 0; i < N_OBJECTS && !r; i++) {
+		if (load_object(i, _WDR_PROG_MAX, false, NULL, l) < 0)
+			r = load_singly(i, l, err);
 	}
-	for (i = 0; i < _WDR_PROG_MAX; i++) {
+	for (i = 0; i < _WDR_PROG_MAX && !r; i++) {
 		if (programs[i].instead_of && l->prog_fd[programs[i].instead_of] < 0)
-			(void)load_object(programs[i].object, i, false, NULL, l);
+			r = load_one(i, l, err);
 	}
+	if (r < 0)
+		return r;
 	for (i = 0; i < _WDR_MAP_MAX; i++) {
 		if (l->map_fd[i] < 0)
 			return wdr_err_set(err, -EOPNOTSUPP, "the kernel makes no map %s",
@@ -319,6 +339,9 @@ int wdr_kern_program_try(enum wdr_kern_prog p, bool verbose, char *log)
 	log[0] = '\0';
 	wdr_kern_loaded_init(&l);
 	r = load_object(programs[p].object, p, verbose, log, &l);
+	/* Of one that is refused every step is wanted, which libbpf asks for by itself at level 0. */
+	if (r < 0 && verbose)
+		r = load_object(programs[p].object, p, false, log, &l);
 	if (!r && !(l.programs & WDR_PROG_BIT(p)))
 		r = -EPROTO;
 	wdr_kern_loaded_done(&l);

@@ -5,12 +5,15 @@
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "kern_env.h"
+#include "wdr_objects.h"
 
 #define OPEN_MAX_MS 2 /* of a kernel side that is there already */
 
@@ -123,6 +126,56 @@ static void loads_over_half_a_load(void **state)
 	assert_ok(mkdir(path, 0700));
 	k = open_kern();
 	assert_int_equal(count_in("."), 1);
+	wdr_kern_freep(&k);
+}
+
+static int drop_capability(unsigned int cap)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -errno;
+	data[cap / 32].effective &= ~(1U << cap % 32);
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+}
+
+/* In a process of its own: open without the right to load. Exits with the errno. */
+static int open_without_rights(void)
+{
+	struct wdr_kern *k = NULL;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (drop_capability(CAP_SYS_ADMIN) || drop_capability(CAP_BPF))
+			_exit(0);
+		_exit(-wdr_kern_open(&env.at, &k, NULL));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Else all later starts would find a kernel side without programs, and this one's jobs lose theirs. */
+static void who_may_not_load_does_not_replace_what_others_use(void **state)
+{
+	struct wdr_kern *k = open_kern();
+	char path[2 * KE_PATH], other[2 * KE_PATH];
+	struct wdr_err err = { 0 };
+	int pins;
+
+	(void)state;
+	assert_ok(wdr_kern_join(k, &err));
+	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, WDR_OBJECTS_HASH);
+	(void)snprintf(other, sizeof(other), "%s/other", env.bpffs);
+	pins = count_names(path);
+	assert_ok(rename(path, other));
+	assert_int_equal(open_without_rights(), EPERM);
+	assert_int_equal(count_in("."), 1);
+	assert_int_equal(count_in("other"), pins);
+	assert_ok(rename(other, path));
+	wdr_kern_leave(k);
 	wdr_kern_freep(&k);
 }
 
@@ -323,6 +376,7 @@ int main(void)
 		cmocka_unit_test(opens_again_quickly),
 		cmocka_unit_test(can_what_this_kernel_loads),
 		cmocka_unit_test(loads_over_half_a_load),
+		cmocka_unit_test(who_may_not_load_does_not_replace_what_others_use),
 		cmocka_unit_test(unload_refuses_while_a_supervisor_lives),
 		cmocka_unit_test(a_slot_leaves_nothing),
 		cmocka_unit_test(a_sweep_frees_what_the_dead_left),
