@@ -20,7 +20,6 @@
 #include "seccheck.h"
 
 /* Where the supervisor's own cache is (state/state.h); not there yet: asked each time. */
-#define WDR_RUNSC_CACHE WDR_BOX "/cache"
 
 static void runsc_freep(struct wdr_backend_job **pb)
 {

@@ -63,6 +63,8 @@ int wdr_runsc_find(char *path, size_t size, struct wdr_err *err) wdr_must_check;
  * Returns 0; -EOPNOTSUPP if no sandbox starts, *ret then says why; else as wdr_runsc_find().
  */
 int wdr_runsc_get(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *err) wdr_must_check;
+/* Where root's answers are kept. */
+#define WDR_RUNSC_CACHE "/run/warder/cache"
 /* The same without reading the cache: for `warder check`, which is believed. */
 int wdr_runsc_ask(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *err) wdr_must_check;
 

@@ -61,9 +61,9 @@ int wdr_cgroup_tree_new_plain(const char *root, struct wdr_cgroup_tree **ret,
 void wdr_cgroup_tree_freep(struct wdr_cgroup_tree **t);
 
 /*
- * Say in @rep what @t really gives: CGROUP_ENTRY, CGROUP_KILL, the four limits, OOM_EVENTS. Found by
- * doing it all to a probe cgroup with a process in it, about 2 ms: for `warder check`, not for the
- * start of a job.
+ * Say in @rep what @t really gives: CGROUP_ENTRY, CGROUP_KILL, the four limits, OOM_EVENTS, and a
+ * clock that stands in for the kernel side's CPU_BUDGET. Found by doing it all to a probe cgroup
+ * with a process in it, about 2 ms: for `warder check`, not for the start of a job.
  */
 void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep);
 /* The same on this machine's tree, as a row of the checks' table. */

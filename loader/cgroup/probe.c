@@ -148,6 +148,7 @@ void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep)
 	wdr_cgroup_ struct wdr_cgroup *cg = NULL;
 	struct probe p = { .rep = rep };
 	struct wdr_err err = { 0 };
+	uint64_t cpu_ns;
 	char name[32];
 	int r;
 
@@ -159,6 +160,9 @@ void wdr_cgroup_check(struct wdr_cgroup_tree *t, struct wdr_check_report *rep)
 	}
 	p.cg = cg;
 	try_all(&p);
+	if (wdr_cgroup_cpu_ns(cg, &cpu_ns) == 0)
+		wdr_check_stand_in(rep, WDR_PROT_CPU_BUDGET,
+				   "by the supervisor, not by the kernel");
 	(void)!wdr_cgroup_remove(cg, DEATH_MS, NULL);
 }
 
@@ -176,4 +180,4 @@ static void probe_machine(struct wdr_check_report *rep)
 	wdr_cgroup_check(t, rep);
 }
 
-const struct wdr_probe wdr_cgroup_probe = { "cgroup", COVERS, probe_machine };
+const struct wdr_probe wdr_cgroup_probe = { "cgroup", COVERS, 0, probe_machine };

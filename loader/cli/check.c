@@ -8,17 +8,18 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/cli.h"
+#include "kern/kern.h"
 #include "native/probe.h"
 #include "wdr_build.h"
 
 /* Every module that gives a protection says here whether it can. */
 static const struct wdr_probe *const probes[] = {
-	&wdr_native_ns_probe, &wdr_native_root_probe, &wdr_native_exec_probe,
-	&wdr_cgroup_probe,    &wdr_cpu_probe,	      NULL,
+	&wdr_native_ns_probe, &wdr_native_root_probe, &wdr_native_exec_probe, &wdr_cgroup_probe,
+	&wdr_kern_probe,      &wdr_net_probe_row,     &wdr_runsc_probe_row,   NULL,
 };
 
 struct check_args {
-	bool json, help;
+	bool json, verbose, help;
 };
 
 const struct wdr_option wdr_check_options[] = {
@@ -26,6 +27,11 @@ const struct wdr_option wdr_check_options[] = {
 	  .help = "one object in place of the table",
 	  .set = wdr_option_set_true,
 	  .field = offsetof(struct check_args, json) },
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .help = "every program of the kernel side, too, with what the verifier says",
+	  .set = wdr_option_set_true,
+	  .field = offsetof(struct check_args, verbose) },
 	{ .name = "help",
 	  .letter = 'h',
 	  .help = "this text",
@@ -99,11 +105,14 @@ json_t *wdr_check_json(const struct wdr_check_report *rep)
 			 "protections", rows, "facts", facts);
 }
 
-static int print_json(const struct wdr_check_report *rep, int status)
+static int print_json(const struct wdr_check_report *rep, const struct wdr_check_programs *ps,
+		      int status)
 {
 	wdr_json_ json_t *o = wdr_check_json(rep);
 	struct wdr_err err = { 0 };
 
+	if (ps && o && json_object_set_new(o, "programs", wdr_check_programs_json(ps)) < 0)
+		wdr_json_putp(&o);
 	if (!o || json_dumpf(o, stdout, 0) < 0) {
 		(void)wdr_err_set(&err, -ENOMEM, "no memory for the report, or stdout is closed");
 		return wdr_cli_fail(&err, WDR_STATUS_FAILED);
@@ -122,13 +131,37 @@ static void add_facts(struct wdr_check_report *rep)
 	wdr_check_fact(rep, "uid", "%u", (unsigned int)geteuid());
 }
 
-int wdr_cmd_check(const struct wdr_command *c, int argc, char **argv)
+static int check(const struct check_args *a, uint64_t disabled)
 {
 	static struct wdr_check_report rep; /* 16 KiB: not for the stack */
+	static struct wdr_check_programs programs;
+	struct wdr_err err = { 0 };
+	int status;
+
+	add_facts(&rep);
+	if (wdr_check_run(probes, WDR_CHECK_DEADLINE_MS, disabled, &rep, &err) < 0)
+		return wdr_cli_fail(&err, WDR_STATUS_FAILED);
+	if (a->verbose && wdr_check_programs(&programs, &err) < 0)
+		return wdr_cli_fail(&err, WDR_STATUS_FAILED);
+	status = wdr_check_missing(&rep) ? WDR_STATUS_FAILED : 0;
+	if (a->json) {
+		status = print_json(&rep, a->verbose ? &programs : NULL, status);
+	} else {
+		wdr_check_print(&rep, stdout);
+		if (a->verbose)
+			wdr_check_programs_print(&programs, stdout);
+		status = wdr_cli_flush(status);
+	}
+	wdr_check_programs_done(&programs);
+	return status;
+}
+
+int wdr_cmd_check(const struct wdr_command *c, int argc, char **argv)
+{
 	struct check_args a = { 0 };
 	struct wdr_err err = { 0 };
 	uint64_t disabled;
-	int first, status;
+	int first;
 
 	if (wdr_options_parse(c->options, WDR_OPTIONS_ANYWHERE, argc, argv, &a, &first, &err) < 0)
 		return wdr_cli_misused(c, &err);
@@ -142,12 +175,5 @@ int wdr_cmd_check(const struct wdr_command *c, int argc, char **argv)
 		(void)wdr_err_wrap(&err, err.code, "WARDER_DISABLE");
 		return wdr_cli_fail(&err, WDR_STATUS_REFUSED);
 	}
-	add_facts(&rep);
-	if (wdr_check_run(probes, WDR_CHECK_DEADLINE_MS, disabled, &rep, &err) < 0)
-		return wdr_cli_fail(&err, WDR_STATUS_FAILED);
-	status = wdr_check_missing(&rep) ? WDR_STATUS_FAILED : 0;
-	if (a.json)
-		return print_json(&rep, status);
-	wdr_check_print(&rep, stdout);
-	return wdr_cli_flush(status);
+	return check(&a, disabled);
 }

@@ -92,22 +92,51 @@ static size_t wait_all(struct run *runs, size_t n, int64_t deadline)
 	return open_ones;
 }
 
-static void say_silent(const struct run *r, bool hung, int deadline_ms,
-		       struct wdr_check_report *rep)
+/* "did not end within 5s" */
+static void describe_end(const struct run *r, bool hung, int deadline_ms, char *buf, size_t size)
 {
 	char text[WDR_TEXT_UNIT_MAX];
 
+	if (hung)
+		(void)snprintf(buf, size, "did not end within %s",
+			       wdr_text_duration((uint64_t)deadline_ms * 1000000, text));
+	else if (WIFSIGNALED(r->status))
+		(void)snprintf(buf, size, "ended by %s",
+			       wdr_text_signal(WTERMSIG(r->status), text));
+	else
+		(void)snprintf(buf, size, "gave no answer");
+}
+
+/* What a probe owes: its rows, its part of others' rows, and for one without rows, a fact. */
+static void say_silent(const struct run *r, bool hung, int deadline_ms,
+		       struct wdr_check_report *rep)
+{
+	bool broke = hung || WIFSIGNALED(r->status);
+	const char *name = r->probe->name;
+	char how[64];
+
+	describe_end(r, hung, deadline_ms, how, sizeof(how));
 	for (enum wdr_protection p = 0; p < _WDR_PROT_MAX; p++) {
-		if (rep->rows[p].said || !(r->probe->covers & WDR_PROT_BIT(p)))
+		if (!rep->rows[p].said && (r->probe->covers & WDR_PROT_BIT(p)))
+			wdr_check_no(rep, p, "probe \"%s\" %s", name, how);
+		if (broke && !rep->rows[p].other_said && (r->probe->bars & WDR_PROT_BIT(p)))
+			wdr_check_bar(rep, p, "probe \"%s\" %s", name, how);
+	}
+	if (broke && !r->probe->covers)
+		wdr_check_fact(rep, name, "its probe %s", how);
+}
+
+/* Where two probes have a part in a row, the second one's word is the last. */
+static void settle(struct wdr_check_report *rep)
+{
+	for (enum wdr_protection p = 0; p < _WDR_PROT_MAX; p++) {
+		struct wdr_check_row *row = &rep->rows[p];
+
+		if (!row->other_said || row->other_yes == row->yes)
 			continue;
-		if (hung)
-			wdr_check_no(rep, p, "probe \"%s\" did not end within %s", r->probe->name,
-				     wdr_text_duration((uint64_t)deadline_ms * 1000000, text));
-		else if (WIFSIGNALED(r->status))
-			wdr_check_no(rep, p, "probe \"%s\" ended by %s", r->probe->name,
-				     wdr_text_signal(WTERMSIG(r->status), text));
-		else
-			wdr_check_no(rep, p, "probe \"%s\" gave no answer", r->probe->name);
+		row->yes = row->other_yes;
+		row->said = true;
+		memcpy(row->why, row->other_why, sizeof(row->why));
 	}
 }
 
@@ -121,6 +150,7 @@ static void finish(struct run *runs, size_t n, int deadline_ms, struct wdr_check
 	}
 	for (size_t i = 0; i < n; i++)
 		say_silent(&runs[i], hung[i], deadline_ms, rep);
+	settle(rep);
 }
 
 static void say_the_rest(struct wdr_check_report *rep, uint64_t disabled)

@@ -19,7 +19,7 @@ const struct wdr_command wdr_commands[] = {
 	  wdr_cmd_run,
 	  WDR_STATUS_REFUSED },
 	{ "check",
-	  "[--json]",
+	  "[--json] [-v]",
 	  "what this machine can enforce, each protection with yes or no and why",
 	  { wdr_check_options },
 	  wdr_cmd_check,

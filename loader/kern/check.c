@@ -12,13 +12,18 @@ int wdr_kern_programs(bool verbose,
 {
 	wdr_free_ char *log = malloc(WDR_KERN_LOG_MAX);
 	const struct wdr_kern_program *p;
+	uint64_t loaded = 0;
 	int i, r;
 
 	if (!log)
 		return wdr_err_set(err, -ENOMEM, "no memory for the verifier's log");
 	for (i = 0; i < _WDR_PROG_MAX; i++) {
 		p = wdr_kern_program(i);
+		if (p->instead_of && (loaded & WDR_PROG_BIT(p->instead_of)))
+			continue;
 		r = wdr_kern_program_try(i, verbose, log);
+		if (r == 0)
+			loaded |= WDR_PROG_BIT(i);
 		each(arg, p->name, p->protections, r, log);
 	}
 	return 0;
@@ -72,4 +77,4 @@ static void run_probe(struct wdr_check_report *rep)
 	}
 }
 
-const struct wdr_probe wdr_kern_probe = { "kern", COVERS, run_probe };
+const struct wdr_probe wdr_kern_probe = { "kern", COVERS, 0, run_probe };

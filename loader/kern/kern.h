@@ -195,9 +195,9 @@ int wdr_kern_sweep(struct wdr_kern *k, int cgroup2_fd, struct wdr_err *err) wdr_
 int wdr_kern_unload(const struct wdr_kern_place *at, struct wdr_err *err) wdr_must_check;
 
 /*
- * Load every program by itself, in this process and unpinned, and tell of each: @log is the
- * verifier's where it was refused, or where @verbose, else "". Returns 0 or -errno if none could
- * be tried.
+ * Load every program by itself, in this process and unpinned, and tell of each, but for those that
+ * are only there for kernels which refuse another: @log is the verifier's where it was refused, its
+ * summary where it was not and @verbose, else "". Returns 0 or -errno if none could be tried.
  */
 int wdr_kern_programs(bool verbose,
 		      void (*each)(void *arg, const char *name, uint64_t protections, int error,

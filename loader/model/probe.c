@@ -7,16 +7,35 @@
 
 #include "base/wdr_text.h"
 
+#define WHY_MAX sizeof(((struct wdr_check_row *)NULL)->why)
+
+static void write_why(char why[WHY_MAX], const char *fmt, va_list ap)
+{
+	char text[2 * WHY_MAX];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	(void)wdr_text_printable(text, strlen(text), why, WHY_MAX);
+}
+
 static void say(struct wdr_check_report *rep, enum wdr_protection p, bool yes, const char *fmt,
 		va_list ap)
 {
 	struct wdr_check_row *row = &rep->rows[p];
-	char text[2 * sizeof(row->why)];
 
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	(void)wdr_text_printable(text, strlen(text), row->why, sizeof(row->why));
+	write_why(row->why, fmt, ap);
 	row->yes = yes;
 	row->said = true;
+}
+
+/* Fields of its own: the two probes run at the same time. */
+static void say_other(struct wdr_check_report *rep, enum wdr_protection p, bool yes,
+		      const char *fmt, va_list ap)
+{
+	struct wdr_check_row *row = &rep->rows[p];
+
+	write_why(row->other_why, fmt, ap);
+	row->other_yes = yes;
+	row->other_said = true;
 }
 
 void wdr_check_yes(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
@@ -34,6 +53,24 @@ void wdr_check_no(struct wdr_check_report *rep, enum wdr_protection p, const cha
 
 	va_start(ap, fmt);
 	say(rep, p, false, fmt, ap);
+	va_end(ap);
+}
+
+void wdr_check_bar(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_other(rep, p, false, fmt, ap);
+	va_end(ap);
+}
+
+void wdr_check_stand_in(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_other(rep, p, true, fmt, ap);
 	va_end(ap);
 }
 

@@ -17,6 +17,9 @@ struct wdr_check_row {
 	bool yes;
 	char why[200]; /* yes: a detail ("ABI 7"), may be ""; no: what was tried and what came */
 	const char *remedy; /* the runner's; NULL: the protection's own */
+	/* Of another probe, which knows a part that the first can't know. */
+	bool other_said, other_yes;
+	char other_why[200];
 };
 
 /* What is worth knowing but protects nothing: versions, which sandbox starts here. */
@@ -37,12 +40,22 @@ struct wdr_check_report {
 struct wdr_probe {
 	const char *name;
 	uint64_t covers; /* WDR_PROT_BIT()s that it answers for */
+	uint64_t bars;	 /* those of other probes that it has a part in: wdr_check_bar() */
 	void (*run)(struct wdr_check_report *rep);
 };
 
 void wdr_check_yes(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
 	wdr_printf(3, 4);
 void wdr_check_no(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+	wdr_printf(3, 4);
+/*
+ * For one other probe than the one that answers for @p, whichever comes first. Bar: @p needs this
+ * part too, so it is "no" whatever its own probe finds. Stand in: where its own probe finds "no",
+ * this part gives it all the same.
+ */
+void wdr_check_bar(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
+	wdr_printf(3, 4);
+void wdr_check_stand_in(struct wdr_check_report *rep, enum wdr_protection p, const char *fmt, ...)
 	wdr_printf(3, 4);
 /* Facts of one probe stay in order; those of different ones may mix. */
 void wdr_check_fact(struct wdr_check_report *rep, const char *name, const char *fmt, ...)

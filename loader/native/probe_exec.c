@@ -141,4 +141,4 @@ static void probe(struct wdr_check_report *rep)
 		wdr_check_fact(rep, "landlock", "ABI %d", abi);
 }
 
-const struct wdr_probe wdr_native_exec_probe = { "exec", COVERS, probe };
+const struct wdr_probe wdr_native_exec_probe = { "exec", COVERS, 0, probe };

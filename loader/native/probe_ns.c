@@ -119,4 +119,4 @@ static void probe(struct wdr_check_report *rep)
 	wdr_native_try(trials, sizeof(trials) / sizeof(trials[0]), rep);
 }
 
-const struct wdr_probe wdr_native_ns_probe = { "namespaces", COVERS, probe };
+const struct wdr_probe wdr_native_ns_probe = { "namespaces", COVERS, 0, probe };

@@ -122,4 +122,4 @@ static void probe(struct wdr_check_report *rep)
 	wdr_native_try(trials, sizeof(trials) / sizeof(trials[0]), rep);
 }
 
-const struct wdr_probe wdr_native_root_probe = { "root", COVERS, probe };
+const struct wdr_probe wdr_native_root_probe = { "root", COVERS, 0, probe };

@@ -2,7 +2,7 @@
 # bash completion for warder(1)
 # shellcheck shell=bash disable=SC2207
 
-_warder_commands='run check policy version help'
+_warder_commands='run check policy unload version help'
 _warder_override='--backend --timeout --cpu-time --cpus --memory --pids --disk --output --net --allow
 	--deny --mount --root --workdir --env --user --syscalls'
 _warder_run="--policy --json --result --name --events --audit --metrics --allow-degraded --pty
@@ -115,7 +115,7 @@ _warder() {
 	case ${COMP_WORDS[1]} in
 	run) _warder_complete_run "$cur" ;;
 	policy) _warder_complete_policy "$cur" ;;
-	check) _warder_words '--json --help' "$cur" ;;
+	check) _warder_words '--json --verbose -v --help' "$cur" ;;
 	help) _warder_words "$_warder_commands" "$cur" ;;
 	esac
 }

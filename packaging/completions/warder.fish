@@ -24,9 +24,10 @@ complete -c warder -f
 complete -c warder -n $needs_command -a run -d 'run one job'
 complete -c warder -n $needs_command -a check -d 'what this machine can enforce'
 complete -c warder -n $needs_command -a policy -d 'check, show or explain a policy'
+complete -c warder -n $needs_command -a unload -d 'take what warder loaded out of the kernel'
 complete -c warder -n $needs_command -a version -d 'the version of warder'
 complete -c warder -n $needs_command -a help -d 'what a command does'
-complete -c warder -n '__warder_command help' -a 'run check policy version help'
+complete -c warder -n '__warder_command help' -a 'run check policy unload version help'
 complete -c warder -n $needs_policy_command -a check -d 'silent if the policy is good'
 complete -c warder -n $needs_policy_command -a show -d 'the effective policy'
 complete -c warder -n $needs_policy_command -a explain -d 'what becomes of a connection'
@@ -36,6 +37,7 @@ complete -c warder -n '__warder_policy_command explain' -F
 complete -c warder -n '__warder_policy_command explain' -l json -d 'an array'
 
 complete -c warder -n '__warder_command check' -l json -d 'one object in place of the table'
+complete -c warder -n '__warder_command check' -s v -l verbose -d 'every program of the kernel side, too'
 complete -c warder -n '__warder_command check' -s h -l help -d 'a summary'
 
 # The options of run end at its program, which fish completes by itself.

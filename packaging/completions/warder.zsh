@@ -15,6 +15,7 @@ _warder() {
 		'run:run one job'
 		'check:what this machine can enforce'
 		'policy:check, show or explain a policy'
+		'unload:take what warder loaded out of the kernel'
 		'version:the version of warder'
 		'help:what a command does'
 	)
@@ -58,7 +59,9 @@ _warder() {
 	argument)
 		case $words[1] in
 		run) _arguments -s $override $run '(-)1:program:_command_names -e' '*::argument:_normal' ;;
-		check) _arguments '--json[one object in place of the table]' '(-h --help)'{-h,--help}'[a summary]' ;;
+		check) _arguments '--json[one object in place of the table]' \
+			'(-v --verbose)'{-v,--verbose}'[every program of the kernel side, too]' \
+			'(-h --help)'{-h,--help}'[a summary]' ;;
 		policy)
 			if ((CURRENT == 2)); then
 				compadd check show explain

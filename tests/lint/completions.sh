@@ -21,7 +21,7 @@ offer() {
 	rc=1
 }
 
-offer 'check help policy run version' ''
+offer 'check help policy run unload version' ''
 offer 'run' r
 offer '--timeout' run --ti
 offer 'auto native runsc' run -b ''

@@ -2,6 +2,7 @@
 /* The runner of probes and the two forms of its report. */
 #include "wdr_test.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,12 +45,24 @@ static void leave(struct wdr_check_report *rep)
 }
 
 static const struct wdr_probe answers = { "answers", BIT(WDR_PROT_LANDLOCK) | BIT(WDR_PROT_KEYRING),
-					  answer };
-static const struct wdr_probe hangs = { "hangs", BIT(WDR_PROT_SECCOMP) | BIT(WDR_PROT_IDMAP),
+					  0, answer };
+/* Parts of others' rows. */
+static void have_a_part(struct wdr_check_report *rep)
+{
+	wdr_check_bar(rep, WDR_PROT_LANDLOCK, "no %s", "place");
+	wdr_check_bar(rep, WDR_PROT_KEYRING, "not needed");
+	wdr_check_stand_in(rep, WDR_PROT_RLIMITS, "by %s", "others");
+	wdr_check_stand_in(rep, WDR_PROT_SECCOMP, "not needed");
+}
+
+static const struct wdr_probe hangs = { "hangs", BIT(WDR_PROT_SECCOMP) | BIT(WDR_PROT_IDMAP), 0,
 					hang };
-static const struct wdr_probe dies = { "dies", BIT(WDR_PROT_RLIMITS), die };
-static const struct wdr_probe silent = { "silent", BIT(WDR_PROT_UTS_NS), keep_silent };
-static const struct wdr_probe leaves = { "leaves", BIT(WDR_PROT_PID_NS), leave };
+static const struct wdr_probe dies = { "dies", BIT(WDR_PROT_RLIMITS), 0, die };
+static const struct wdr_probe silent = { "silent", BIT(WDR_PROT_UTS_NS), 0, keep_silent };
+static const struct wdr_probe leaves = { "leaves", BIT(WDR_PROT_PID_NS), 0, leave };
+
+static const struct wdr_probe has_a_part = { "part", 0, 0, have_a_part };
+static const struct wdr_probe hangs_at_its_part = { "late", 0, BIT(WDR_PROT_LANDLOCK), hang };
 
 static void assert_row(const struct wdr_check_report *rep, enum wdr_protection p, bool yes,
 		       const char *why)
@@ -78,6 +91,55 @@ static void one_probe_that_hangs_or_dies_costs_its_rows_and_no_more(void **state
 	assert_int_equal(rep.n_facts, 1);
 	assert_int_equal(wdr_check_missing(&rep), _WDR_PROT_MAX - 3);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+}
+
+static void the_second_of_two_probes_has_the_last_word(void **state)
+{
+	static const struct wdr_probe *const probes[] = { &answers, &dies, &hangs, &has_a_part,
+							  NULL };
+	static const struct wdr_probe *const late[] = { &answers, &hangs_at_its_part, NULL };
+	static struct wdr_check_report rep, rep2;
+
+	(void)state;
+	assert_ok(wdr_check_run(probes, 300, 0, &rep, NULL));
+	assert_row(&rep, WDR_PROT_LANDLOCK, false, "no place");
+	assert_row(&rep, WDR_PROT_KEYRING, false, "keyctl: not permitted");
+	assert_row(&rep, WDR_PROT_RLIMITS, true, "by others");
+	assert_row(&rep, WDR_PROT_SECCOMP, true, "in time");
+	assert_ok(wdr_check_run(late, 300, 0, &rep2, NULL));
+	assert_row(&rep2, WDR_PROT_LANDLOCK, false, "probe \"late\" did not end within 300ms");
+	assert_int_equal(rep2.n_facts, 2);
+	assert_string_equal(rep2.facts[1].name, "late");
+}
+
+static void one_program_is_a_line_and_what_the_verifier_says(void **state)
+{
+	char refused[] = "0: (95) exit\nR0 !read_ok\n";
+	static const char want[] = "\nprograms in the kernel\n"
+				   "wdr_a           yes  for cpu_budget, detect_cpu\n"
+				   "wdr_b           no  Permission denied  good to have\n"
+				   "                    0: (95) exit\n"
+				   "                    R0 !read_ok\n";
+	char text[1024] = "", empty[] = "";
+	wdr_fclose_ FILE *f = fmemopen(text, sizeof(text), "w");
+	static struct wdr_check_programs ps;
+	wdr_json_ json_t *o = NULL;
+
+	(void)state;
+	assert_non_null(f);
+	ps.p[0] = (struct wdr_check_program){ "wdr_a",
+					      BIT(WDR_PROT_CPU_BUDGET) | BIT(WDR_PROT_DETECT_CPU),
+					      0, empty };
+	ps.p[1] = (struct wdr_check_program){ "wdr_b", 0, -EACCES, refused };
+	ps.n = 2;
+	wdr_check_programs_print(&ps, f);
+	(void)fflush(f);
+	assert_string_equal(text, want);
+	o = wdr_check_programs_json(&ps);
+	assert_int_equal(json_array_size(o), 2);
+	assert_true(json_is_true(json_object_get(json_array_get(o, 0), "ok")));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(o, 1), "log")),
+			    refused);
 }
 
 static void what_is_disabled_counts_as_missing(void **state)
@@ -150,6 +212,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_probe_that_hangs_or_dies_costs_its_rows_and_no_more),
+		cmocka_unit_test(the_second_of_two_probes_has_the_last_word),
+		cmocka_unit_test(one_program_is_a_line_and_what_the_verifier_says),
 		cmocka_unit_test(what_is_disabled_counts_as_missing),
 		cmocka_unit_test(prints_the_remedy_of_each_no),
 		cmocka_unit_test(says_the_same_in_json),
