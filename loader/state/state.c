@@ -169,8 +169,9 @@ static int uid_range(uint32_t *ret_first, uint32_t *ret_count, struct wdr_err *e
 	uint64_t count = UID_COUNT;
 	int end = 0;
 
-	if (env && (sscanf(env, "%10" SCNu64 ":%10" SCNu64 "%n", &first, &count, &end) != 2 ||
-		    env[end] || first < 1000 || count < 1 || first + count > UINT32_MAX))
+	if (env &&
+	    (sscanf(env, "%10" SCNu64 ":%10" SCNu64 "%n", &first, &count, &end) != 2 || env[end] ||
+	     first < 1000 || first > UINT32_MAX || count < 1 || count > UINT32_MAX - first))
 		return wdr_err_set(err, -EINVAL,
 				   "WARDER_UID_RANGE=%s: want FIRST:COUNT with FIRST >= 1000, such "
 				   "as %u:%u",

@@ -37,6 +37,8 @@ static int clean_up(void **state)
 		(void)snprintf(path, sizeof(path), "%s/%s", top, names[i]);
 		(void)remove(path);
 	}
+	if (getuid() == 0 && seteuid(0) < 0)
+		return -1;
 	return rmdir(top);
 }
 
