@@ -30,7 +30,8 @@ WDR_BACKEND=${WDR_BACKEND:-native}
 WDR_RUNSC=${WDR_RUNSC:-$TOP/build/runsc/new/runsc}
 WARDER_RUNSC=/no/runsc
 [ "$WDR_BACKEND" != runsc ] || WARDER_RUNSC=$WDR_RUNSC
-TMPDIR=${TMPDIR:-/tmp}
+# A test that is run by hand, without the runner, must not take the machine's own for its playground.
+[ "${TMPDIR:-/tmp}" != /tmp ] || TMPDIR=$(mktemp -d)
 export T T_LINK TOP WDR_BUILD PATH TMPDIR WDR_BACKEND WARDER_RUNSC
 tap_n=0
 tap_bad=0
