@@ -101,6 +101,12 @@ is "which is counted" "$([ "$(drops inbound)" -gt "$before" ] && echo yes)" yes
 before=$(drops transit)
 fails "nobody goes through the host because of us" ask lan $OUT4 8000 1
 is "which is counted, too" "$([ "$(drops transit)" -gt "$before" ] && echo yes)" yes
+if in_guest; then
+	ok "a slot is given back" drop j-1
+	ok "and the other" drop j-2
+	ok "nothing is left" wait_for 10 links_gone
+	end
+fi
 without_rules
 is "without our rules jobs reach each other" "$(ask j-1 "$JOB4_2" 7000)" "$JOB4"
 is "and so does the outside" "$(ask out "$JOB4_2" 7000)" $OUT4
