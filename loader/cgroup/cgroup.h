@@ -152,6 +152,8 @@ int wdr_cgroup_sweep(struct wdr_cgroup_tree *t, const char *job,
 		     struct wdr_err *err) wdr_must_check;
 /* Remove the folders warder where no job is left in them. A scope goes with its last process. */
 void wdr_cgroup_tree_trim(struct wdr_cgroup_tree *t);
+/* The same at the top of this machine's hierarchies, both folders, without making a tree first. */
+void wdr_cgroup_trim(void);
 
 #define wdr_cgroup_tree_ wdr_cleanup(wdr_cgroup_tree_freep)
 #define wdr_cgroup_	 wdr_cleanup(wdr_cgroup_freep)

@@ -264,3 +264,19 @@ void wdr_cgroup_tree_trim(struct wdr_cgroup_tree *t)
 	for (i = 0; i < t->n; i++)
 		(void)unlinkat(t->hier[i].base_fd, t->hier[i].dir, AT_REMOVEDIR);
 }
+
+void wdr_cgroup_trim(void)
+{
+	wdr_cgroup_mounts_ struct wdr_cgroup_mounts *ms = NULL;
+	unsigned int i;
+
+	if (wdr_cgroup_mounts_find(NULL, &ms, NULL) < 0 || by_systemd(NULL, ms))
+		return;
+	for (i = 0; i < ms->n; i++) {
+		wdr_close_ int fd = open(ms->m[i].path, DIR_FLAGS);
+
+		(void)unlinkat(fd, WDR_CGROUP_DIR, AT_REMOVEDIR);
+		if (ms->m[i].v2)
+			(void)unlinkat(fd, WDR_CGROUP_PLAIN, AT_REMOVEDIR);
+	}
+}

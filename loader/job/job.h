@@ -68,4 +68,11 @@ void wdr_job_resize(struct wdr_job *j, unsigned short rows, unsigned short cols)
 /* Remove what dead supervisors left. Returns how many jobs that was; errors are logged. */
 int wdr_job_sweep(void);
 
+/*
+ * Sweep, then remove all that stays for the next job: pinned programs and maps, the bpf file system
+ * if it is ours, nftables rules, cgroup folders. 0 too if nothing is there; -EBUSY, naming them,
+ * while jobs run.
+ */
+int wdr_job_unload(struct wdr_err *err) wdr_must_check;
+
 #define wdr_job_ wdr_cleanup(wdr_job_freep)

@@ -156,6 +156,24 @@ static bool wants_kernel(const struct wdr_job *j, uint64_t asked, const struct l
 					 (ON_KERNEL | WDR_PROT_BIT(WDR_PROT_CPU_BUDGET));
 }
 
+/* Between the two, `warder unload` may have removed what was opened: then once more. */
+static int open_kernel(struct wdr_job *j, struct wdr_err *err)
+{
+	int r = -ESTALE;
+
+	for (int i = 0; i < 2 && r == -ESTALE; i++) {
+		struct wdr_err e = { 0 };
+
+		wdr_kern_freep(&j->kern);
+		r = wdr_kern_open(NULL, &j->kern, &e);
+		if (r == 0)
+			r = wdr_kern_sweep(j->kern, wdr_cgroup_tree_fd(j->tree), &e);
+		if (r < 0)
+			*err = e;
+	}
+	return r < 0 ? r : 0;
+}
+
 /* With nothing of the kernel side left, j->tree stays NULL: the job goes to the plain folder. */
 static void find_kernel_lacks(struct wdr_job *j, uint64_t asked, struct lack *l)
 {
@@ -164,9 +182,7 @@ static void find_kernel_lacks(struct wdr_job *j, uint64_t asked, struct lack *l)
 
 	r = wdr_cgroup_tree_new(NULL, &j->tree, &err);
 	if (r == 0)
-		r = wdr_kern_open(NULL, &j->kern, &err);
-	if (r == 0)
-		r = wdr_kern_sweep(j->kern, wdr_cgroup_tree_fd(j->tree), &err);
+		r = open_kernel(j, &err);
 	if (r < 0) {
 		(void)wdr_err_wrap(&err, r, "kernel side");
 		lack(l, ON_KERNEL & ~j->o.backend->gives, err.msg);

@@ -127,6 +127,8 @@ int wdr_kern_lock(const char *path, int *ret_fd, struct wdr_err *err) wdr_must_c
 /* Find the folder of all pins; with @make it is made, and a bpffs mounted if need be. */
 int wdr_kern_root(const struct wdr_kern_place *at, bool make, char root[WDR_KERN_PATH_MAX],
 		  struct wdr_err *err) wdr_must_check;
+/* Unmount our own bpffs if it is there. In use or needed by others, it stays. */
+void wdr_kern_root_drop(void);
 /* @dir/@name. Longer than any of ours is cut, and so found nowhere. */
 void wdr_kern_path(char ret[WDR_KERN_PATH_MAX], const char *dir, const char *name);
 /* Remove a folder of pins with what is in it. 0 or -errno; -ENOENT is 0. */

@@ -20,6 +20,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define MAX_DEPTH 4
 
@@ -81,6 +82,12 @@ int wdr_kern_root(const struct wdr_kern_place *at, bool make, char root[WDR_KERN
 		return -ENOENT;
 	(void)snprintf(root, WDR_KERN_PATH_MAX, "%s/warder", base);
 	return make ? make_dir(root, err) : 0;
+}
+
+void wdr_kern_root_drop(void)
+{
+	if (is_bpffs(WDR_KERN_OWN) && umount2(WDR_KERN_OWN, UMOUNT_NOFOLLOW) == 0)
+		(void)rmdir(WDR_KERN_OWN);
 }
 
 void wdr_kern_path(char ret[WDR_KERN_PATH_MAX], const char *dir, const char *name)

@@ -154,5 +154,7 @@ int wdr_kern_unload(const struct wdr_kern_place *at, struct wdr_err *err)
 	r = wdr_kern_pins_remove(root);
 	if (r < 0)
 		return wdr_err_set(err, r, "remove %s: %s", root, strerror(-r));
+	if (!at || !at->bpffs)
+		wdr_kern_root_drop();
 	return 0;
 }

@@ -141,11 +141,13 @@ static int sweep_one(struct wdr_state *s, const char *job,
 	return unlinkat(s->jobs_fd, job, 0) == 0;
 }
 
-int wdr_state_sweep(struct wdr_state *s, int (*fn)(const char *job, void *userdata), void *userdata)
+/* Each record, until @each returns non-zero, which is returned. */
+static int each_record(struct wdr_state *s,
+		       int (*each)(struct wdr_state *s, const char *job, void *arg), void *arg)
 {
 	wdr_close_ int fd = openat(s->jobs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *e;
-	int n = 0;
+	int r = 0;
 	DIR *d;
 
 	if (fd < 0)
@@ -154,12 +156,65 @@ int wdr_state_sweep(struct wdr_state *s, int (*fn)(const char *job, void *userda
 	if (!d)
 		return -errno;
 	(void)WDR_TAKE_FD(fd);
-	while ((e = readdir(d))) {
+	while (r == 0 && (e = readdir(d))) {
 		if (e->d_name[0] != '.')
-			n += sweep_one(s, e->d_name, fn, userdata);
+			r = each(s, e->d_name, arg);
 	}
 	(void)closedir(d);
-	return n;
+	return r;
+}
+
+struct sweeping {
+	int (*fn)(const char *job, void *userdata);
+	void *userdata;
+	int n;
+};
+
+static int sweep_record(struct wdr_state *s, const char *job, void *arg)
+{
+	struct sweeping *w = arg;
+
+	w->n += sweep_one(s, job, w->fn, w->userdata);
+	return 0;
+}
+
+int wdr_state_sweep(struct wdr_state *s, int (*fn)(const char *job, void *userdata), void *userdata)
+{
+	struct sweeping w = { .fn = fn, .userdata = userdata };
+	int r = each_record(s, sweep_record, &w);
+
+	return r < 0 ? r : w.n;
+}
+
+struct list {
+	char *names;
+	size_t size, at;
+	int n;
+};
+
+static int list_running(struct wdr_state *s, const char *job, void *arg)
+{
+	wdr_close_ int fd =
+		openat(s->jobs_fd, job, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct list *l = arg;
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	l->n++;
+	if (l->at < l->size)
+		l->at += (size_t)snprintf(l->names + l->at, l->size - l->at, "%s%s",
+					  l->n > 1 ? ", " : "", job);
+	return 0;
+}
+
+int wdr_state_running(struct wdr_state *s, char *names, size_t size)
+{
+	struct list l = { .names = names, .size = size };
+	int r = each_record(s, list_running, &l);
+
+	if (r == 0 && l.at >= size)
+		memcpy(names + size - 4, "...", 4);
+	return r < 0 ? r : l.n;
 }
 
 static int uid_range(uint32_t *ret_first, uint32_t *ret_count, struct wdr_err *err)

@@ -35,6 +35,11 @@ void wdr_record_remove(struct wdr_record *r);
 void wdr_record_freep(struct wdr_record **r);
 
 /*
+ * How many jobs have a living supervisor; their names go to @names of @size, with commas between,
+ * cut with "..." where they don't fit. Or -errno.
+ */
+int wdr_state_running(struct wdr_state *s, char *names, size_t size) wdr_must_check;
+/*
  * Call @fn for each job whose supervisor is dead and, if it returns 0, forget the job. Returns how
  * many were swept; a job whose @fn fails is left for the next sweep.
  */
