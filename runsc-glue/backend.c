@@ -346,7 +346,8 @@ const struct wdr_backend_ops wdr_runsc_ops = {
 	 */
 	.own_tasks = 256,
 	.tasks_each = 10,
-	.gives = WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT), /* the guest's, by seccheck */
+	/* The guest's, by seccheck: on the host there is only the sandbox to be seen. */
+	.gives = WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS),
 	.late_cpus = true, /* 110 ms of CPU, which half a CPU would stretch by 50 */
 	.probe = runsc_probe,
 	.spawn = runsc_spawn,

@@ -8,6 +8,7 @@
 #include "base/wdr_io.h"
 #include "base/wdr_syscall.h"
 #include "base/wdr_text.h"
+#include "job/events_priv.h"
 #include "job/job_priv.h"
 
 static const char *const kills[] = {
@@ -33,7 +34,12 @@ static json_t *job_text(const char *s, size_t size)
 	return json_string(wdr_text_escape(s, strnlen(s, size), out, sizeof(out)));
 }
 
-static json_t *new_line(const struct wdr_job *j, const char *event, struct timespec when)
+void wdr_job_put_text(json_t *o, const char *key, const char *s, size_t size)
+{
+	(void)json_object_set_new(o, key, job_text(s, size));
+}
+
+json_t *wdr_job_new_line(const struct wdr_job *j, const char *event, struct timespec when)
 {
 	json_t *o = json_object();
 
@@ -44,7 +50,7 @@ static json_t *new_line(const struct wdr_job *j, const char *event, struct times
 }
 
 /* One write a line: with a reader that is slow, or a full disk, the line is lost, not cut. */
-static void write_line(struct wdr_job *j, json_t *o)
+void wdr_job_write_line(struct wdr_job *j, json_t *o)
 {
 	wdr_free_ char *text = NULL;
 	wdr_free_ char *line = NULL;
@@ -56,7 +62,7 @@ static void write_line(struct wdr_job *j, json_t *o)
 		j->events_lost++;
 }
 
-static void put(json_t *o, const char *key, uint64_t value)
+void wdr_job_put_number(json_t *o, const char *key, uint64_t value)
 {
 	(void)json_object_set_new(o, key, json_integer((json_int_t)value));
 }
@@ -69,18 +75,18 @@ void wdr_job_event_started(struct wdr_job *j)
 	if (j->o.events_fd < 0)
 		return;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	o = new_line(j, "started", now);
+	o = wdr_job_new_line(j, "started", now);
 	(void)json_object_set_new(o, "backend", json_string(j->o.backend->name));
-	put(o, "pid", (uint64_t)j->o.backend->pid(j->b));
-	write_line(j, o);
+	wdr_job_put_number(o, "pid", (uint64_t)j->o.backend->pid(j->b));
+	wdr_job_write_line(j, o);
 }
 
 static void put_exec(json_t *o, const struct wdr_ev_hdr *ev)
 {
 	const struct wdr_ev_exec *e = (const struct wdr_ev_exec *)ev;
 
-	put(o, "parent", e->parent);
-	put(o, "uid", e->uid);
+	wdr_job_put_number(o, "parent", e->parent);
+	wdr_job_put_number(o, "uid", e->uid);
 	(void)json_object_set_new(o, "path", job_text(e->path, sizeof(e->path)));
 }
 
@@ -88,7 +94,7 @@ static void put_fork(json_t *o, const struct wdr_ev_hdr *ev)
 {
 	const struct wdr_ev_fork *e = (const struct wdr_ev_fork *)ev;
 
-	put(o, "child", e->child);
+	wdr_job_put_number(o, "child", e->child);
 	(void)json_object_set_new(o, "thread", json_boolean(e->child != e->child_process));
 }
 
@@ -98,12 +104,12 @@ static void put_exit(json_t *o, const struct wdr_ev_hdr *ev)
 	char name[WDR_TEXT_UNIT_MAX];
 	int status = (int)e->status;
 
-	put(o, "parent", e->parent);
+	wdr_job_put_number(o, "parent", e->parent);
 	if (WIFSIGNALED(status))
 		(void)json_object_set_new(o, "signal",
 					  json_string(wdr_text_signal(WTERMSIG(status), name)));
 	else
-		put(o, "code", (uint64_t)WEXITSTATUS(status));
+		wdr_job_put_number(o, "code", (uint64_t)WEXITSTATUS(status));
 }
 
 static void put_capability(json_t *o, const struct wdr_ev_hdr *ev)
@@ -119,8 +125,8 @@ static void put_cpu(json_t *o, const struct wdr_ev_hdr *ev)
 {
 	const struct wdr_ev_cpu *e = (const struct wdr_ev_cpu *)ev;
 
-	put(o, "used_ns", e->used_ns);
-	put(o, "window_ns", e->window_ns);
+	wdr_job_put_number(o, "used_ns", e->used_ns);
+	wdr_job_put_number(o, "window_ns", e->window_ns);
 }
 
 static void put_killed(json_t *o, const struct wdr_ev_hdr *ev)
@@ -129,7 +135,7 @@ static void put_killed(json_t *o, const struct wdr_ev_hdr *ev)
 
 	(void)json_object_set_new(
 		o, "why", json_string(e->why < N_KILLS && kills[e->why] ? kills[e->why] : "?"));
-	put(o, "value", e->value);
+	wdr_job_put_number(o, "value", e->value);
 }
 
 static void put_sigsys(json_t *o, const struct wdr_ev_hdr *ev)
@@ -174,6 +180,27 @@ static void put_denied(const struct wdr_job *j, json_t *o, const struct wdr_ev_h
 				  d.rule_name[0] ? json_string(d.rule_name) : json_null());
 }
 
+/*
+ * Whose doing it was. On the wire of a sandbox the kernel sees the sandbox alone: there it is the
+ * process of the guest that was last heard to go for that address, null if none was.
+ */
+static void put_who(struct wdr_job *j, json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_denied *e = (const struct wdr_ev_denied *)ev;
+	const struct wdr_job_flow *flow;
+
+	if (ev->type != WDR_EV_DENIED || !j->guest) {
+		wdr_job_put_number(o, "pid", ev->pid);
+		(void)json_object_set_new(o, "comm", job_text(ev->comm, sizeof(ev->comm)));
+		return;
+	}
+	flow = wdr_job_guest_who(j, e->key.addr, e->key.port);
+	(void)json_object_set_new(o, "origin", json_string("guest"));
+	(void)json_object_set_new(o, "pid", flow ? json_integer(flow->pid) : json_null());
+	(void)json_object_set_new(o, "comm",
+				  flow ? job_text(flow->comm, sizeof(flow->comm)) : json_null());
+}
+
 void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 {
 	const char *name = ev->type == WDR_EV_DENIED ? "denied" :
@@ -183,14 +210,13 @@ void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 
 	if (j->o.events_fd < 0 || !name)
 		return;
-	o = new_line(j, name, wdr_job_wall_time(ev->ts_ns));
-	put(o, "pid", ev->pid);
-	(void)json_object_set_new(o, "comm", job_text(ev->comm, sizeof(ev->comm)));
+	o = wdr_job_new_line(j, name, wdr_job_wall_time(ev->ts_ns));
+	put_who(j, o, ev);
 	if (ev->type == WDR_EV_DENIED)
 		put_denied(j, o, ev);
 	else
 		kinds[ev->type].put(o, ev);
-	write_line(j, o);
+	wdr_job_write_line(j, o);
 }
 
 void wdr_job_event_ended(struct wdr_job *j)
@@ -209,11 +235,13 @@ void wdr_job_event_ended(struct wdr_job *j)
 			lost += live.ev_lost[i];
 	}
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	o = new_line(j, "ended", now);
+	o = wdr_job_new_line(j, "ended", now);
 	(void)json_object_set_new(o, "reason", json_string(wdr_exit_reason_name(e->reason)));
 	(void)json_object_set_new(
 		o, "code", e->reason == WDR_EXIT_EXITED ? json_integer(e->code) : json_null());
-	put(o, "lost_in_kernel", lost);
-	put(o, "lost_in_writing", j->events_lost);
-	write_line(j, o);
+	if (j->guest)
+		wdr_job_put_number(o, "lost_in_sandbox", wdr_job_guest_lost(j));
+	wdr_job_put_number(o, "lost_in_kernel", lost);
+	wdr_job_put_number(o, "lost_in_writing", j->events_lost);
+	wdr_job_write_line(j, o);
 }

@@ -9,9 +9,12 @@
 #include "kern/kern.h"
 
 struct wdr_job;
+struct wdr_guest_event;
 
 /* Nothing happens in any of these if the job has no events file. */
 void wdr_job_event_started(struct wdr_job *j);
 void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev);
+/* One that the sandbox told of its inside. */
+void wdr_job_event_guest(struct wdr_job *j, const struct wdr_guest_event *ev);
 /* After the last read of the ring, before the slot is dropped. */
 void wdr_job_event_ended(struct wdr_job *j);

@@ -236,6 +236,20 @@ static int refuse(const struct lack *l, uint64_t missing, struct wdr_err *err)
 			   wdr_protection_list(missing, names, sizeof(names)), l->why[first]);
 }
 
+/* Of a guest, for what nothing on the host can see: @given are the protections that do it. */
+static unsigned int what_to_tell(const struct wdr_job *j, uint64_t given)
+{
+	unsigned int tell = 0;
+
+	if (given & WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT))
+		tell |= WDR_TELL_CALLS;
+	if (given & WDR_PROT_BIT(WDR_PROT_PROC_EVENTS))
+		tell |= WDR_TELL_EXEC | WDR_TELL_NET;
+	if (tell & WDR_TELL_EXEC && j->o.policy->audit_events & WDR_AUDIT_FILE)
+		tell |= WDR_TELL_FILE;
+	return tell;
+}
+
 int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
 {
 	const uint64_t need_nnp = WDR_PROT_BIT(WDR_PROT_SECCOMP) | WDR_PROT_BIT(WDR_PROT_LANDLOCK);
@@ -257,8 +271,7 @@ int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
 		return wdr_err_set(err, -EINVAL,
 				   "seccomp and landlock need no_new_privs: turn them off, too");
 	j->spec.waived = l.missing;
-	if (j->o.backend->gives & asked & ~missing & WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT))
-		j->spec.tell |= WDR_TELL_CALLS;
+	j->spec.tell = what_to_tell(j, j->o.backend->gives & asked & ~missing);
 	j->result.prot_missing = missing;
 	j->result.prot_on = asked & ~missing;
 	return 0;

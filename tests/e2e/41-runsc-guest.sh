@@ -29,5 +29,24 @@ for age in new old; do
 	run warder run -b runsc --json -- true
 	JSON=$OUT
 	is "$age: who does not ask is told nothing" "$(q '.usage.syscalls, .protections.syscall_count' | tr '\n' ' ')" "null off "
+
+	STORY='true; (exit 3); /bin/echo hi >/dev/null; sh -c "kill -9 \$\$"; python3 -c "
+import socket
+for a in (\"203.0.113.9\", \"203.0.113.10\"):
+    try: socket.create_connection((a, 80), timeout=5)
+    except OSError as e: print(e.errno)
+"; exit 0'
+	e() { jq -rc "select(.event == \"$1\") | $2" "$TMPDIR/events" | sort | tr '\n' ' '; }
+	rm -f "$TMPDIR/events"
+	run warder run -b runsc --allow 198.51.100.1:80 --events "$TMPDIR/events" -- bash -c "$STORY"
+	is "$age: a denied connection is refused at once" "$(echo "$OUT" | tr '\n' ' ')" "111 111 "
+	is "$age: each execution is told, with its arguments" "$(e exec '.path, .args' | grep -o 'echo hi')" "echo hi"
+	like "$age: and each end" "$(e exit '[.comm, .code, .signal]')" '"echo",0,null.*"sh",null,"SIGKILL"'
+	is "$age: a denial names the process inside the sandbox" "$(e denied '[.origin, .comm, .to]')" \
+		'["guest","python3","203.0.113.10:80/tcp"] ["guest","python3","203.0.113.9:80/tcp"] '
+	is "$age: which is the one that connected" "$(e denied .pid)" "$(e connect .pid)"
+	is "$age: nothing is told as the kernel's that is the sandbox's" \
+		"$(jq -rc 'select(.origin == null and (.event | IN("exec", "fork", "exit")))' "$TMPDIR/events")" ""
+	is "$age: what was lost is said" "$(e ended '.lost_in_sandbox')" "0 "
 done
 end
