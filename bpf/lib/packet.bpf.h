@@ -10,6 +10,7 @@
 
 #define WDR_EXT_MAX 6 /* IPv6 extension headers in a packet */
 
+#define TCP_HEADER   20
 #define IP6_HOPOPTS  0
 #define IP6_ROUTING  43
 #define IP6_FRAGMENT 44
@@ -155,33 +156,33 @@ WDR_INLINE __u8 sort_discovery(const struct wdr_pkt *p, bool to_job)
 	return bpf_map_lookup_elem(&wdr_hosts, &to) ? WDR_PKT_NEIGHBOUR : WDR_PKT_IP;
 }
 
-/* The transport header at p->l4, with @room bytes of the packet from there on. */
-WDR_INLINE void read_l4(struct __sk_buff *skb, struct wdr_pkt *p, __u32 room, bool to_job)
+/* @l4 is the transport header at p->l4, with @room bytes of the packet from there on. */
+WDR_INLINE void sort_l4(struct __sk_buff *skb, struct wdr_pkt *p, const struct wdr_l4 *l4,
+			__u32 room, bool to_job)
 {
-	struct wdr_l4 l4;
 	__u16 id;
 
-	if (p->proto == IPPROTO_TCP && room < 20)
-		return;
-	if (p->proto == IPPROTO_ICMP || p->proto == PROTO_ICMP6 || wdr_egress_has_ports(p->proto)) {
-		if (room < sizeof(l4) || bpf_skb_load_bytes(skb, p->l4, &l4, sizeof(l4)))
+	if (wdr_egress_has_ports(p->proto)) {
+		if (room < (p->proto == IPPROTO_TCP ? TCP_HEADER : sizeof(*l4)))
 			return;
-	} else {
+		p->kind = WDR_PKT_IP;
+		p->sport = bpf_ntohs(l4->sport);
+		p->dport = bpf_ntohs(l4->dport);
+		return;
+	}
+	if (p->proto != IPPROTO_ICMP && p->proto != PROTO_ICMP6) {
 		p->kind = WDR_PKT_IP;
 		return;
 	}
-	p->kind = WDR_PKT_IP;
-	if (wdr_egress_has_ports(p->proto)) {
-		p->sport = bpf_ntohs(l4.sport);
-		p->dport = bpf_ntohs(l4.dport);
+	if (room < sizeof(*l4))
 		return;
-	}
-	p->icmp_type = bpf_ntohs(l4.sport) >> 8;
+	p->kind = WDR_PKT_IP;
+	p->icmp_type = bpf_ntohs(l4->sport) >> 8;
 	if (wdr_icmp_is_error(p)) {
 		read_inside(skb, p, to_job);
 		return;
 	}
-	id = wdr_icmp_has_id(p->proto, p->icmp_type) ? l4.rest[0] << 8 | l4.rest[1] : 0;
+	id = wdr_icmp_has_id(p->proto, p->icmp_type) ? l4->rest[0] << 8 | l4->rest[1] : 0;
 	if (to_job)
 		p->dport = id;
 	else
@@ -216,10 +217,19 @@ WDR_INLINE void count_segments(struct __sk_buff *skb, struct wdr_pkt *p, __u32 l
 WDR_INLINE void read_ip4(struct __sk_buff *skb, struct wdr_pkt *p, bool to_job)
 {
 	__u32 have = skb->len - p->l3, len;
+	struct {
+		struct wdr_ip4 ip;
+		struct wdr_l4 l4;
+	} h = { 0 };
 	struct wdr_ip4 ip;
 	__u16 off;
 
-	if (bpf_skb_load_bytes(skb, p->l3, &ip, sizeof(ip)) || ip.version_ihl >> 4 != 4)
+	/* Both headers at once; without 8 bytes behind it, IP's alone. */
+	if (bpf_skb_load_bytes(skb, p->l3, &h, sizeof(h)) &&
+	    bpf_skb_load_bytes(skb, p->l3, &h.ip, sizeof(h.ip)))
+		return;
+	ip = h.ip;
+	if (ip.version_ihl >> 4 != 4)
 		return;
 	wdr_addr_map4(p->src, ip.saddr);
 	wdr_addr_map4(p->dst, ip.daddr);
@@ -243,13 +253,14 @@ WDR_INLINE void read_ip4(struct __sk_buff *skb, struct wdr_pkt *p, bool to_job)
 		return;
 	}
 	p->first = !!(off & 0x2000);
-	read_l4(skb, p, len - sizeof(ip), to_job);
+	sort_l4(skb, p, &h.l4, len - sizeof(ip), to_job);
 	count_segments(skb, p, len);
 }
 
 WDR_INLINE void read_ip6(struct __sk_buff *skb, struct wdr_pkt *p, bool to_job)
 {
 	__u32 have = skb->len - p->l3, at = p->l3 + sizeof(struct wdr_ip6), len, i;
+	struct wdr_l4 l4 = { 0 };
 	struct wdr_ip6_frag ext;
 	struct wdr_ip6 ip;
 	bool cut = false;
@@ -299,7 +310,9 @@ WDR_INLINE void read_ip6(struct __sk_buff *skb, struct wdr_pkt *p, bool to_job)
 	if (at > 255 || at > p->l3 + len)
 		return;
 	p->l4 = at;
-	read_l4(skb, p, p->l3 + len - at, to_job);
+	/* What is too short for a transport header is sorted out by its length. */
+	(void)bpf_skb_load_bytes(skb, at, &l4, sizeof(l4));
+	sort_l4(skb, p, &l4, p->l3 + len - at, to_job);
 	count_segments(skb, p, len);
 }
 
@@ -311,17 +324,13 @@ int wdr_packet_read(struct __sk_buff *skb, struct wdr_pkt *p, int to_job);
 
 __noinline int wdr_packet_read(struct __sk_buff *skb, struct wdr_pkt *p, int to_job)
 {
-	__be16 type = 0;
+	__be16 type;
 
 	if (!p)
 		return 0;
-	if (p->l3) {
-		if (skb->vlan_present ||
-		    bpf_skb_load_bytes(skb, p->l3 - sizeof(type), &type, sizeof(type)))
-			return 0;
-	} else {
-		type = skb->protocol;
-	}
+	if (skb->vlan_present)
+		return 0;
+	type = skb->protocol; /* as eth_type_trans read it from the frame */
 	if (type == bpf_htons(ETH_P_IP))
 		read_ip4(skb, p, to_job);
 	else if (type == bpf_htons(ETH_P_IPV6))

@@ -71,8 +71,8 @@ WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p
 	q->v.reason = WDR_REASON_MALFORMED;
 	if (p->kind == WDR_PKT_BAD || !wdr_source_ours(c->slot, p))
 		return false;
-	wdr_frag_key_of(&fk, c, p, false);
 	if (p->kind == WDR_PKT_LATER) {
+		wdr_frag_key_of(&fk, c, p, false);
 		known = wdr_frag_find(&fk, now);
 		if (!known)
 			return false;
@@ -96,8 +96,10 @@ WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p
 			return false;
 		wdr_flow_begin(c->live, &k, now, q->local);
 	}
-	if (p->first)
+	if (p->first) {
+		wdr_frag_key_of(&fk, c, p, false);
 		wdr_frag_begin(&fk, now, q->local);
+	}
 pass:
 	__sync_fetch_and_add(&c->live->out_packets, p->n);
 	__sync_fetch_and_add(&c->live->out_bytes, p->bytes);
@@ -112,8 +114,8 @@ WDR_INLINE bool wdr_traffic_in(const struct wdr_ctx *c, const struct wdr_pkt *p,
 
 	if (p->kind == WDR_PKT_BAD || c->live->killed || wdr_slot_lost(c->slot, now))
 		goto refuse;
-	wdr_frag_key_of(&fk, c, p, true);
 	if (p->kind == WDR_PKT_LATER) {
+		wdr_frag_key_of(&fk, c, p, true);
 		if (!wdr_frag_find(&fk, now))
 			goto refuse;
 	} else if (p->kind == WDR_PKT_ERROR) {
@@ -123,8 +125,10 @@ WDR_INLINE bool wdr_traffic_in(const struct wdr_ctx *c, const struct wdr_pkt *p,
 		wdr_flow_key_of(&k, c, p, true);
 		if (!wdr_flow_find(&k))
 			goto refuse;
-		if (p->first)
+		if (p->first) {
+			wdr_frag_key_of(&fk, c, p, true);
 			wdr_frag_begin(&fk, now, false);
+		}
 	}
 	__sync_fetch_and_add(&c->live->in_packets, p->n);
 	__sync_fetch_and_add(&c->live->in_bytes, p->bytes);

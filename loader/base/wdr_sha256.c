@@ -27,11 +27,22 @@ static uint32_t load_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Section 6.2.2. */
+/* One round of section 6.2.2, with the eight words where the round before has left them. */
+static inline void turn(uint32_t v[8], unsigned int i, uint32_t kw)
+{
+	uint32_t *a = &v[-i & 7], *d = &v[(3 - i) & 7], *e = &v[(4 - i) & 7], *h = &v[(7 - i) & 7];
+	uint32_t b = v[(1 - i) & 7], c = v[(2 - i) & 7], f = v[(5 - i) & 7], g = v[(6 - i) & 7];
+	uint32_t t1 = *h + (ror(*e, 6) ^ ror(*e, 11) ^ ror(*e, 25)) + ((*e & f) ^ (~*e & g)) + kw;
+	uint32_t t2 = (ror(*a, 2) ^ ror(*a, 13) ^ ror(*a, 22)) + ((*a & b) ^ (*a & c) ^ (b & c));
+
+	*d += t1;
+	*h = t1 + t2;
+}
+
 static void take_block(struct wdr_sha256 *s, const uint8_t *block)
 {
-	uint32_t w[64], v[8], t1, t2;
-	unsigned int i;
+	uint32_t w[64], v[8];
+	unsigned int i, j;
 
 	for (i = 0; i < 16; i++)
 		w[i] = load_be32(block + 4 * i);
@@ -40,14 +51,9 @@ static void take_block(struct wdr_sha256 *s, const uint8_t *block)
 		       (ror(w[i - 15], 7) ^ ror(w[i - 15], 18) ^ w[i - 15] >> 3) +
 		       (ror(w[i - 2], 17) ^ ror(w[i - 2], 19) ^ w[i - 2] >> 10);
 	memcpy(v, s->h, sizeof(v));
-	for (i = 0; i < 64; i++) {
-		t1 = v[7] + (ror(v[4], 6) ^ ror(v[4], 11) ^ ror(v[4], 25)) +
-		     ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
-		t2 = (ror(v[0], 2) ^ ror(v[0], 13) ^ ror(v[0], 22)) +
-		     ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-		memmove(v + 1, v, 7 * sizeof(v[0]));
-		v[4] += t1;
-		v[0] = t1 + t2;
+	for (i = 0; i < 64; i += 8) {
+		for (j = 0; j < 8; j++)
+			turn(v, j, k[i + j] + w[i + j]);
 	}
 	for (i = 0; i < 8; i++)
 		s->h[i] += v[i];

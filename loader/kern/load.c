@@ -128,6 +128,18 @@ static int pin_generation(const struct wdr_kern_loaded *l, const char *root, str
 	return 0;
 }
 
+/* What the first jobs need, so that they need not wait for it. */
+static int fill_pools(const struct wdr_kern_loaded *l)
+{
+	static const enum wdr_kern_map maps[] = { WDR_MAP_RINGS, WDR_MAP_TRIES, WDR_MAP_COUNTS };
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < sizeof(maps) / sizeof(maps[0]) && r >= 0; i++)
+		r = wdr_kern_pool_fill(l->map_fd[maps[i]], maps[i], 1);
+	return r;
+}
+
 static int load_over(struct others *o, struct wdr_kern_loaded *l, struct wdr_err *err)
 {
 	char path[WDR_KERN_PATH_MAX];
@@ -157,6 +169,9 @@ static int load_over(struct others *o, struct wdr_kern_loaded *l, struct wdr_err
 	r = sign(l);
 	if (r < 0)
 		return wdr_err_set(err, r, "write to wdr_shared: %s", strerror(-r));
+	r = fill_pools(l);
+	if (r < 0)
+		return wdr_err_set(err, r, "make the first maps of maps: %s", strerror(-r));
 	return pin_generation(l, o->root, err);
 }
 
