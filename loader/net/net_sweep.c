@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After others: what dead supervisors left, what a flush took, and what the rules have seen. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <string.h>
 
@@ -24,55 +25,76 @@ static int sweep_one(struct wdr_net_table *t, unsigned int slot, int nl_fd, int 
 	return wdr_net_end_record(t, slot, err);
 }
 
-static int sweep_all(struct wdr_net_pool *p, int nf_fd, int *ret_removed, struct wdr_err *err)
-{
-	const struct wdr_net_shared s = { .dir_fd = p->dir_fd,
-					  .proc_fd = p->proc_fd,
-					  .nf_fd = nf_fd };
-	wdr_net_table_ struct wdr_net_table t = { .fd = -1 };
-	wdr_close_ int nl_fd = -1;
-	int n = 0;
-	int r = wdr_net_table_open(p->dir_fd, &t, err);
-
-	if (r < 0)
-		return r;
-	r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
-	if (r < 0)
-		return wdr_err_wrap(err, r, "open netlink");
-	for (unsigned int i = 0; i < t.n_records; i++) {
-		if (!(t.records[i].flags & WDR_NET_RECORD_USED) || wdr_net_table_alive(&t, i))
-			continue;
-		r = sweep_one(&t, i, nl_fd, nf_fd, err);
-		if (r < 0)
-			return r;
-		n++;
-	}
-	/* A crash can also come between the last slot's end and that of what all shared. */
-	*ret_removed = wdr_net_shared_down(&s, &t, err);
-	return *ret_removed < 0 ? *ret_removed : n;
-}
-
-int wdr_net_sweep(struct wdr_net_pool *p, struct wdr_err *err)
-{
-	struct wdr_net_ending e = { .netns_fd = -1, .nf_fd = -1 };
-	int removed = 0;
-	int r = wdr_nl_open(NETLINK_NETFILTER, &e.nf_fd);
-
-	if (r < 0)
-		return wdr_err_wrap(err, r, "open netlink");
-	r = sweep_all(p, e.nf_fd, &removed, err);
-	if (removed > 0)
-		wdr_net_pool_reap(p, wdr_net_end_aside(&e));
-	wdr_closep(&e.nf_fd);
-	return r;
-}
-
 static bool any_alive(const struct wdr_net_table *t)
 {
 	for (unsigned int i = 0; i < t->n_records; i++)
 		if (wdr_net_table_alive(t, i))
 			return true;
 	return false;
+}
+
+static bool is_dead(const struct wdr_net_table *t, unsigned int slot)
+{
+	return (t->records[slot].flags & WDR_NET_RECORD_USED) && !wdr_net_table_alive(t, slot);
+}
+
+/*
+ * Whether there may be anything to remove. The table is filled before anything is made and emptied
+ * after all is gone; a crash can also come between the last slot's end and that of what all shared.
+ */
+static bool is_due(const struct wdr_net_pool *p, const struct wdr_net_table *t)
+{
+	for (unsigned int i = 0; i < t->n_records; i++)
+		if (is_dead(t, i))
+			return true;
+	if (any_alive(t))
+		return false;
+	return t->head.has_ranges || faccessat(p->dir_fd, "sysctls", F_OK, 0) == 0;
+}
+
+static int sweep_all(struct wdr_net_pool *p, struct wdr_net_table *t, int nf_fd, int *ret_removed,
+		     struct wdr_err *err)
+{
+	const struct wdr_net_shared s = { .dir_fd = p->dir_fd,
+					  .proc_fd = p->proc_fd,
+					  .nf_fd = nf_fd };
+	wdr_close_ int nl_fd = -1;
+	int n = 0;
+	int r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
+
+	if (r < 0)
+		return wdr_err_wrap(err, r, "open netlink");
+	for (unsigned int i = 0; i < t->n_records; i++) {
+		if (!is_dead(t, i))
+			continue;
+		r = sweep_one(t, i, nl_fd, nf_fd, err);
+		if (r < 0)
+			return r;
+		n++;
+	}
+	*ret_removed = wdr_net_shared_down(&s, t, err);
+	return *ret_removed < 0 ? *ret_removed : n;
+}
+
+int wdr_net_sweep(struct wdr_net_pool *p, struct wdr_err *err)
+{
+	wdr_net_table_ struct wdr_net_table t = { .fd = -1 };
+	struct wdr_net_ending e = { .netns_fd = -1, .nf_fd = -1 };
+	int removed = 0;
+	int r = wdr_net_table_open(p->dir_fd, &t, err);
+
+	/* Not even a socket of nfnetlink for nothing: closing it may wait for others' changes. */
+	if (r < 0 || !is_due(p, &t))
+		return r;
+	r = wdr_nl_open(NETLINK_NETFILTER, &e.nf_fd);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "open netlink");
+	r = sweep_all(p, &t, e.nf_fd, &removed, err);
+	wdr_net_table_close(&t);
+	if (removed > 0)
+		wdr_net_pool_reap(p, wdr_net_end_aside(&e));
+	wdr_closep(&e.nf_fd);
+	return r;
 }
 
 int wdr_net_refresh(struct wdr_net_pool *p, int nf_fd, struct wdr_err *err)
