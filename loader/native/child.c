@@ -72,7 +72,7 @@ static int enter_cgroup_ns(struct child *c, struct wdr_err *err)
 /* Keep what the job's start needs; the rest of the supervisor's descriptors goes at once. */
 static int close_others(struct child *c, struct wdr_err *err)
 {
-	int keep[3 + 1 + 1 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
+	int keep[3 + 1 + 3 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
 	struct wdr_backend_job *b = c->b;
 	size_t n = 0;
 	int r;
@@ -81,6 +81,8 @@ static int close_others(struct child *c, struct wdr_err *err)
 		keep[n++] = c->stdio[i];
 	keep[n++] = c->ctl;
 	keep[n++] = b->root.fd;
+	keep[n++] = b->prepared.fd;
+	keep[n++] = b->prepared.lock_fd;
 	for (unsigned int i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
 		keep[n++] = b->views[i].fd;
 	for (size_t i = 0; i < b->n_mounts; i++)

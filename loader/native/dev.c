@@ -5,10 +5,18 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "native/root_priv.h"
 
-static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+/* Numbers of the kernel's admin-guide/devices.txt. */
+static const struct {
+	const char *name;
+	unsigned int major, minor;
+} nodes[] = {
+	{ "null", 1, 3 },   { "zero", 1, 5 },	 { "full", 1, 7 },
+	{ "random", 1, 8 }, { "urandom", 1, 9 }, { "tty", 5, 0 },
+};
 
 static const struct {
 	const char *name;
@@ -36,17 +44,16 @@ static const char *const sys_binds[] = {
 	"/sys/kernel/mm/transparent_hugepage",
 };
 
-static int make_dev_entries(struct root *r)
+int wdr_root_make_dev(struct root *r, bool as_nodes)
 {
 	char name[24];
-	int fd;
 
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-		(void)snprintf(name, sizeof(name), "root/dev/%s", nodes[i]);
-		fd = openat(r->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-		if (fd < 0)
+		mode_t mode = as_nodes ? S_IFCHR | 0666 : S_IFREG | 0444;
+
+		(void)snprintf(name, sizeof(name), "root/dev/%s", nodes[i].name);
+		if (mknodat(r->scratch_fd, name, mode, makedev(nodes[i].major, nodes[i].minor)) < 0)
 			return -errno;
-		(void)close(fd);
 	}
 	for (size_t i = 0; i < sizeof(dev_links) / sizeof(dev_links[0]); i++) {
 		if (symlinkat(dev_links[i].to, r->scratch_fd, dev_links[i].name) < 0)
@@ -82,20 +89,27 @@ static int mount_new(struct root *r, const char *type, const char *const options
 	return e < 0 ? wdr_err_wrap(err, e, "mount %s", target) : 0;
 }
 
-int wdr_root_bind_dev(struct root *r, struct wdr_err *err)
+static int bind_nodes(struct root *r, struct wdr_err *err)
 {
-	static const char *const pts[] = { "mode", "620", "ptmxmode", "666", NULL };
+	int e = wdr_root_make_dev(r, false);
 	char path[24];
-	int e = make_dev_entries(r);
 
 	if (e < 0)
 		return wdr_err_wrap(err, e, "fill /dev");
 	if (r->b->root.target)
 		e = wdr_root_bind_scratch(r, "root/dev", "/dev", MOUNT_ATTR_RDONLY, err);
 	for (size_t i = 0; e == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i].name);
 		e = wdr_root_bind_host(r, path, MOUNT_ATTR_NOEXEC, err);
 	}
+	return e;
+}
+
+int wdr_root_bind_dev(struct root *r, struct wdr_err *err)
+{
+	static const char *const pts[] = { "mode", "620", "ptmxmode", "666", NULL };
+	int e = r->prepared ? 0 : bind_nodes(r, err);
+
 	if (e == 0)
 		e = mount_new(r, "devpts", pts, "/dev/pts", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 			      err);
@@ -119,7 +133,8 @@ static int mask(struct root *r, const char *path, struct wdr_err *err)
 	if (at < 0 || fstat(at, &st) < 0)
 		return wdr_err_set(err, at < 0 ? at : -errno, "open %s", path);
 	if (S_ISDIR(st.st_mode))
-		tree = wdr_tree_clone(r->scratch_fd, "empty", 0,
+		tree = wdr_tree_clone(r->prepared ? r->fd : r->scratch_fd,
+				      r->prepared ? "run" : "empty", 0,
 				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 					      MOUNT_ATTR_NOEXEC);
 	else
@@ -165,7 +180,7 @@ int wdr_root_bind_proc(struct root *r, struct wdr_err *err)
 	return e;
 }
 
-static int make_sys_folders(struct root *r)
+int wdr_root_make_sys(struct root *r)
 {
 	wdr_close_ int sys = openat(r->scratch_fd, "root/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	static const char *const chains[] = { "devices/system/cpu",
@@ -187,7 +202,7 @@ static int make_sys_folders(struct root *r)
 int wdr_root_bind_sys(struct root *r, struct wdr_err *err)
 {
 	const struct wdr_spec *s = r->b->spec;
-	int e = make_sys_folders(r);
+	int e = r->prepared ? 0 : wdr_root_make_sys(r);
 
 	if (e < 0)
 		return wdr_err_wrap(err, e, "fill /sys");

@@ -110,8 +110,7 @@ static int bind_etc_entry(struct root *r, const char *name, bool is_dir, struct 
 	return wdr_root_bind_host(r, host, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
 }
 
-/* /etc/localtime is a link into /usr/share/zoneinfo nearly everywhere: the same link will do. */
-static void copy_localtime(struct root *r)
+void wdr_root_put_localtime(struct root *r)
 {
 	char to[PATH_MAX];
 	ssize_t n = readlink("/etc/localtime", to, sizeof(to) - 1);
@@ -123,10 +122,10 @@ static void copy_localtime(struct root *r)
 }
 
 /* Debian's JDKs, /usr/lib/jvm/java-17-openjdk-amd64, keep a part of themselves in /etc. */
-static int bind_java(struct root *r, struct wdr_err *err)
+static int each_java(struct root *r, wdr_root_etc_fn fn, struct wdr_err *err)
 {
 	static const char tail[] = "-openjdk";
-	DIR *d = opendir("/usr/lib/jvm");
+	DIR *d = opendir(WDR_ROOT_JVM);
 	struct dirent *e;
 	int res = 0;
 
@@ -136,11 +135,20 @@ static int bind_java(struct root *r, struct wdr_err *err)
 		if (e->d_type != DT_DIR || strncmp(e->d_name, "java-", 5) || !end)
 			continue;
 		end[sizeof(tail) - 1] = '\0';
-		res = bind_etc_entry(r, e->d_name, true, err);
+		res = fn(r, e->d_name, true, err);
 	}
 	if (d)
 		(void)closedir(d);
 	return res;
+}
+
+int wdr_root_each_etc(struct root *r, wdr_root_etc_fn fn, struct wdr_err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < wdr_etc_n_binds; i++)
+		e = fn(r, wdr_etc_binds[i].name, wdr_etc_binds[i].is_dir, err);
+	return e < 0 ? e : each_java(r, fn, err);
 }
 
 /* An image brings its own /etc; only its resolver's configuration is the policy's. */
@@ -175,6 +183,8 @@ int wdr_root_bind_etc(struct root *r, struct wdr_err *err)
 {
 	int e;
 
+	if (r->prepared)
+		return wdr_root_bind_listed(r, err);
 	if (r->b->root.target)
 		return bind_image_etc(r, err);
 	e = wdr_root_bind_host(r, "/usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
@@ -186,11 +196,9 @@ int wdr_root_bind_etc(struct root *r, struct wdr_err *err)
 		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 			e = wdr_root_bind_host(r, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, err);
 	}
-	for (size_t i = 0; e == 0 && i < wdr_etc_n_binds; i++)
-		e = bind_etc_entry(r, wdr_etc_binds[i].name, wdr_etc_binds[i].is_dir, err);
 	if (e == 0)
-		e = bind_java(r, err);
+		e = wdr_root_each_etc(r, bind_etc_entry, err);
 	if (e == 0)
-		copy_localtime(r);
+		wdr_root_put_localtime(r);
 	return e;
 }

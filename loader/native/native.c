@@ -50,6 +50,7 @@ static void native_freep(struct wdr_backend_job **pb)
 	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
 		free_tree(&b->views[i]);
 	free_tree(&b->root);
+	wdr_native_close_prepared(b);
 	free(b->mounts);
 	wdr_seccomp_filter_free(&b->filter);
 	wdr_freep(pb);
@@ -64,7 +65,7 @@ static int new_job(const struct wdr_spec *s, struct wdr_backend_job **ret)
 	if (!b)
 		return -ENOMEM;
 	b->spec = s;
-	b->pidfd = b->ctl_fd = b->root.fd = -1;
+	b->pidfd = b->ctl_fd = b->root.fd = b->prepared.fd = b->prepared.lock_fd = -1;
 	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
 		b->views[i].fd = -1;
 	b->mounts = calloc(s->policy->fs.n_mounts + 1, sizeof(*b->mounts));
@@ -217,6 +218,7 @@ static int native_spawn(const struct wdr_spec *s, struct wdr_backend_job **ret, 
 	r = wdr_native_open_trees(b, err);
 	if (r < 0)
 		return r;
+	wdr_native_open_prepared(b);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return wdr_err_set(err, -errno, "control socket: %s", strerror(errno));
 	b->ctl_fd = pair[0];

@@ -49,6 +49,13 @@ struct native_tree {
 	bool is_dir;
 };
 
+/* A root's skeleton from the cache; fd -1: pid 1 makes it itself. */
+struct native_prepared {
+	int fd;	     /* detached mount, read-only */
+	int lock_fd; /* held shared while the job lives: who trims the cache lets it alone */
+	char *binds; /* the host's folders that belong into it, a line each */
+};
+
 struct wdr_backend_job {
 	const struct wdr_spec *spec;
 	pid_t pid;
@@ -58,11 +65,19 @@ struct wdr_backend_job {
 	size_t n_mounts;
 	struct native_tree views[WDR_SPEC_MAX_VIEWS];
 	struct native_tree root; /* of --root; target NULL where there is none */
+	struct native_prepared prepared;
 	struct wdr_seccomp_filter filter;
 };
 
 /* Fill b->mounts, b->views and b->root. -ENOENT and its like name the source. */
 int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Fill b->prepared where the job's root is of the common kind, making the folder if there is none for
+ * it. No failure: without, the start takes longer.
+ */
+void wdr_native_open_prepared(struct wdr_backend_job *b);
+void wdr_native_close_prepared(struct wdr_backend_job *b);
 
 /* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);

@@ -98,26 +98,37 @@ int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, 
 	return 0;
 }
 
-/* Each path of the policy's list is a folder of the one tmpfs, so that --disk is one total. */
+static int bind_one_tmpfs(struct root *r, size_t i, struct wdr_err *err)
+{
+	const char *path = r->b->spec->policy->fs.tmpfs[i];
+	mode_t mode = strcmp(path, "/tmp") && strcmp(path, "/var/tmp") ? 0755 : 01777;
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "t%zu", i);
+	if (mkdirat(r->scratch_fd, name, 0) < 0 || fchmodat(r->scratch_fd, name, mode, 0) < 0)
+		return wdr_err_set(err, -errno, "tmpfs %s: %s", path, strerror(errno));
+	return wdr_root_bind_scratch(r, name, path, 0, err);
+}
+
+/*
+ * Each path of the policy's list is a folder of the one tmpfs, so that --disk is one total. Where a
+ * prepared root has lent that tmpfs a place, this is covered last.
+ */
 static int bind_tmpfs(struct root *r, struct wdr_err *err)
 {
 	const struct wdr_policy *p = r->b->spec->policy;
-	char name[24];
+	size_t n = p->fs.n_tmpfs, last = n;
 	int e = 0;
 
-	for (size_t i = 0; e == 0 && i < p->fs.n_tmpfs; i++) {
-		const char *path = p->fs.tmpfs[i];
-		mode_t mode = strcmp(path, "/tmp") && strcmp(path, "/var/tmp") ? 0755 : 01777;
-
-		(void)snprintf(name, sizeof(name), "t%zu", i);
-		if (mkdirat(r->scratch_fd, name, 0) < 0 ||
-		    fchmodat(r->scratch_fd, name, mode, 0) < 0)
-			return wdr_err_set(err, -errno, "tmpfs %s: %s", path, strerror(errno));
-		e = wdr_root_bind_scratch(r, name, path, 0, err);
+	for (size_t i = 0; e == 0 && i < n; i++) {
+		if (r->prepared && !strcmp(p->fs.tmpfs[i], WDR_ROOT_LENT))
+			last = i;
+		else
+			e = bind_one_tmpfs(r, i, err);
 	}
 	if (e == 0)
 		e = wdr_root_bind_scratch(r, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
-	return e;
+	return e == 0 && last < n ? bind_one_tmpfs(r, last, err) : e;
 }
 
 static int bind_mounts(struct root *r, struct wdr_err *err)
@@ -152,15 +163,26 @@ int wdr_root_attach_top(struct root *r, int fd, struct wdr_err *err)
 	return 0;
 }
 
-static int start_root(struct root *r, struct wdr_err *err)
+static int start_prepared(struct root *r, struct wdr_err *err)
 {
 	int e;
 
-	r->scratch_fd = make_tmpfs(r->b->spec->policy->limits.disk_bytes, err);
-	if (r->scratch_fd < 0)
-		return r->scratch_fd;
+	r->prepared = true;
+	r->fd = WDR_TAKE_FD(r->b->prepared.fd);
+	e = wdr_root_attach_top(r, r->fd, err);
+	if (e < 0)
+		return e;
 	/* Only a mount of our own namespace can be cloned in part (open_tree before 6.15). */
-	e = wdr_root_attach_top(r, r->scratch_fd, err);
+	if (move_mount(r->scratch_fd, "", r->fd, WDR_ROOT_LENT + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    mkdirat(r->scratch_fd, "shm", 0) < 0 || fchmodat(r->scratch_fd, "shm", 01777, 0) < 0)
+		return wdr_err_set(err, -errno, "attach tmpfs: %s", strerror(errno));
+	return 0;
+}
+
+static int start_skeleton(struct root *r, struct wdr_err *err)
+{
+	int e = wdr_root_attach_top(r, r->scratch_fd, err); /* to be cloned in part, as above */
+
 	if (e == 0)
 		e = wdr_root_make_skeleton(r, err);
 	if (e < 0)
@@ -174,6 +196,14 @@ static int start_root(struct root *r, struct wdr_err *err)
 	return e < 0 ? e : wdr_root_own(r, r->fd);
 }
 
+static int start_root(struct root *r, struct wdr_err *err)
+{
+	r->scratch_fd = make_tmpfs(r->b->spec->policy->limits.disk_bytes, err);
+	if (r->scratch_fd < 0)
+		return r->scratch_fd;
+	return r->b->prepared.fd >= 0 ? start_prepared(r, err) : start_skeleton(r, err);
+}
+
 static int pivot(struct root *r, struct wdr_err *err)
 {
 	struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -181,7 +211,7 @@ static int pivot(struct root *r, struct wdr_err *err)
 	uint64_t top = 0;
 	int e;
 
-	if (r->b->spec->policy->fs.readonly &&
+	if (r->b->spec->policy->fs.readonly && !r->prepared &&
 	    mount_setattr(r->fd, "", AT_EMPTY_PATH, &ro, sizeof(ro)) < 0)
 		return wdr_err_set(err, -errno, "make the root read-only: %s", strerror(errno));
 	/* The old root is then stacked over the new one, at the same place (pivot_root(2)). */

@@ -7,10 +7,13 @@
 
 #include "native/native_priv.h"
 
-#define ROOT_MAX_OWN (WDR_POLICY_MAX_TMPFS + 8)
+#define WDR_ROOT_LENT "/tmp" /* where the tmpfs is attached, and covered, in a prepared root */
+#define ROOT_MAX_OWN  (WDR_POLICY_MAX_TMPFS + 8)
 
 struct root {
 	struct wdr_backend_job *b;
+	bool prepared;			/* begun with the folder that prepared.c keeps */
+	int list_fd;			/* of that folder while it is made */
 	int fd;				/* top of the new root */
 	int scratch_fd;			/* top of the one tmpfs that everything of ours lives on */
 	uint64_t own_mnt[ROOT_MAX_OWN]; /* mount ids where a target may be created */
@@ -52,6 +55,27 @@ int wdr_root_bind_host(struct root *r, const char *path, uint64_t attrs,
 /* Bind scratch/@name to @target. */
 int wdr_root_bind_scratch(struct root *r, const char *name, const char *target, uint64_t attrs,
 			  struct wdr_err *err) wdr_must_check;
+
+/* Parts of the skeleton, in scratch/@root: as files to mount on, or with @nodes as device nodes. */
+int wdr_root_make_dev(struct root *r, bool nodes) wdr_must_check;
+int wdr_root_make_sys(struct root *r) wdr_must_check;
+/* /etc/localtime is a link into /usr/share/zoneinfo nearly everywhere: the same link will do. */
+void wdr_root_put_localtime(struct root *r);
+
+#define WDR_ROOT_JVM "/usr/lib/jvm"
+typedef int (*wdr_root_etc_fn)(struct root *r, const char *name, bool is_dir, struct wdr_err *err);
+/* Call @fn for what a job may see of the host's /etc, there or not, until it fails. */
+int wdr_root_each_etc(struct root *r, wdr_root_etc_fn fn, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Make in the empty folder @dir_fd what prepared.c keeps. 0, too, if this machine can't have such a
+ * root, which is then to be seen; or -errno.
+ */
+int wdr_root_fill_prepared(struct wdr_backend_job *b, int dir_fd) wdr_must_check;
+/* A detached mount of it, read-only, whose nodes are devices. Descriptor or -errno. */
+int wdr_root_clone_prepared(int dir_fd) wdr_must_check;
+/* Show what the prepared root's list has of the host. */
+int wdr_root_bind_listed(struct root *r, struct wdr_err *err) wdr_must_check;
 
 /* What /etc, /dev and /sys need before the root is assembled: files below scratch/@root. */
 int wdr_root_make_skeleton(struct root *r, struct wdr_err *err) wdr_must_check;
