@@ -45,7 +45,7 @@ many() {
 	for u in $(seq 2000 2024); do
 		warder run -q --user "$u" -- true || return 1
 	done
-	[ ! -e $CACHE/root-new-1 ]
+	[ ! -e "$CACHE/root-new-1" ]
 }
 ok "many kinds come, and what a killed start left goes" wait_for 15 many
 is "as do older ones" "$(kept)" 16
