@@ -49,8 +49,7 @@ static bool on(const struct wdr_job *j, enum wdr_protection p)
 	return j->result.prot_on & ~j->o.backend->gives & WDR_PROT_BIT(p);
 }
 
-/* Read anew for each networked job: addresses come and go, and the slot has just made one. */
-static int tell_own_addresses(struct wdr_job *j, struct wdr_err *err)
+int wdr_job_tell_own_addresses(struct wdr_kern *k, struct wdr_err *err)
 {
 	wdr_free_ struct wdr_prefix *own = NULL;
 	wdr_free_ struct wdr_egress_addr *addrs = NULL;
@@ -65,7 +64,28 @@ static int tell_own_addresses(struct wdr_job *j, struct wdr_err *err)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		wdr_job_egress_addr(&own[i], &addrs[i]);
-	return wdr_kern_hosts(j->kern, addrs, n, err);
+	return wdr_kern_hosts(k, addrs, n, err);
+}
+
+struct wdr_kern_policy wdr_job_kern_policy(const struct wdr_compiled *c)
+{
+	return (struct wdr_kern_policy){ .head = c->head,
+					 .keys = c->keys,
+					 .entries = c->entries,
+					 .n_entries = (uint32_t)c->n_entries,
+					 .rows = c->rows,
+					 .n_rows = (uint32_t)c->n_rows };
+}
+
+enum wdr_on_denied wdr_job_on_denied(enum wdr_on_deny d)
+{
+	static const enum wdr_on_denied words[] = {
+		[WDR_ON_DENY_REJECT] = WDR_DENIED_REJECT,
+		[WDR_ON_DENY_DROP] = WDR_DENIED_DROP,
+		[WDR_ON_DENY_KILL] = WDR_DENIED_KILL,
+	};
+
+	return words[d];
 }
 
 /* ::ffff:a.b.c.d for IPv4, as all of the programs' maps have it. */
@@ -121,11 +141,6 @@ static int join(struct wdr_job *j, struct wdr_err *err)
 
 int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 {
-	static const enum wdr_on_denied on_denied[] = {
-		[WDR_ON_DENY_REJECT] = WDR_DENIED_REJECT,
-		[WDR_ON_DENY_DROP] = WDR_DENIED_DROP,
-		[WDR_ON_DENY_KILL] = WDR_DENIED_KILL,
-	};
 	const struct wdr_policy *p = j->o.policy;
 	wdr_compiled_ struct wdr_compiled *c = NULL;
 	struct wdr_kern_policy kp = { 0 };
@@ -135,7 +150,7 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 		.netns = p->net.mode != WDR_NET_HOST,
 		.raw = p->capabilities & (UINT64_C(1) << CAP_NET_RAW),
 		.contain = p->on_loss == WDR_ON_LOSS_CONTAIN,
-		.on_denied = on_denied[p->net.on_deny],
+		.on_denied = wdr_job_on_denied(p->net.on_deny),
 		.count = on(j, WDR_PROT_SYSCALL_COUNT),
 		.proc = on(j, WDR_PROT_PROC_EVENTS),
 		.sigsys = kills_by_syscall(j),
@@ -150,15 +165,10 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 	if (on(j, WDR_PROT_EGRESS_SOCKET)) {
 		r = wdr_compiled_new(p, &c, err);
 		if (r == 0)
-			r = tell_own_addresses(j, err);
+			r = wdr_job_tell_own_addresses(j->kern, err);
 		if (r < 0)
 			return r;
-		kp = (struct wdr_kern_policy){ .head = c->head,
-					       .keys = c->keys,
-					       .entries = c->entries,
-					       .n_entries = (uint32_t)c->n_entries,
-					       .rows = c->rows,
-					       .n_rows = (uint32_t)c->n_rows };
+		kp = wdr_job_kern_policy(c);
 		ask.policy = &kp;
 	}
 	ask_cpu(j, &ask);

@@ -8,6 +8,7 @@
 #include "base/wdr_addr.h"
 #include "kern/kern.h"
 #include "model/result.h"
+#include "policy/compile.h"
 
 struct wdr_job;
 
@@ -40,3 +41,9 @@ void wdr_job_name_denial(const struct wdr_job *j, const struct wdr_deny_key *k,
 			 struct wdr_denial *ret);
 /* A time of the programs' clock, CLOCK_MONOTONIC, on the wall's. */
 struct timespec wdr_job_wall_time(uint64_t mono_ns);
+
+/* What the kernel side is told of a policy; the first stays @c's. */
+struct wdr_kern_policy wdr_job_kern_policy(const struct wdr_compiled *c);
+enum wdr_on_denied wdr_job_on_denied(enum wdr_on_deny d);
+/* Read anew for each networked job: addresses come and go, and its own network has just made one. */
+int wdr_job_tell_own_addresses(struct wdr_kern *k, struct wdr_err *err) wdr_must_check;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shim/shim.h"
+#include "shim/enforce.h"
 
 int main(int argc, char **argv)
 {
-	/* Nothing enforces yet: a container with a policy is refused, any other is runsc's alone. */
-	static const struct wdr_shim_hooks hooks = { NULL, NULL, NULL };
-
-	return wdr_shim_main(argc, argv, &hooks);
+	return wdr_shim_main(argc, argv, &wdr_shim_enforce);
 }

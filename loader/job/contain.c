@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/contain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/wdr_io.h"
+#include "base/wdr_log.h"
+#include "cgroup/cgroup.h"
+#include "job/kernel.h"
+#include "job/peers.h"
+#include "kern/kern.h"
+#include "policy/compile.h"
+#include "policy/policy.h"
+
+/* Not the caller's place in it, and no scope of systemd's: the mark must outlive this process. */
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define HYBRID_V2   CGROUP_ROOT "/unified"
+
+#define MAX_PEERS 16
+#define MAX_PATH  4096
+
+/* cgroup.procs of where this process was before, so that it can leave what it has to remove. */
+static int g_home_fd = -1;
+
+static bool is_hybrid(void)
+{
+	return access(HYBRID_V2 "/cgroup.procs", F_OK) == 0;
+}
+
+static void remember_home(void)
+{
+	wdr_free_ char *text = NULL;
+	char path[MAX_PATH];
+	char *line;
+
+	if (g_home_fd >= 0 ||
+	    wdr_read_file(AT_FDCWD, "/proc/self/cgroup", MAX_PATH, &text, NULL) < 0)
+		return;
+	line = strstr(text, "0::/");
+	if (!line)
+		return;
+	line[strcspn(line, "\n")] = '\0';
+	(void)snprintf(path, sizeof(path), "%s%.2000s/cgroup.procs",
+		       is_hybrid() ? HYBRID_V2 : CGROUP_ROOT, line + 3);
+	g_home_fd = open(path, O_WRONLY | O_CLOEXEC);
+}
+
+static int check_policy(const struct wdr_policy *p, bool host_net, struct wdr_err *err)
+{
+	const struct {
+		bool asked;
+		const char *what;
+	} rows[] = {
+		{ p->limits.cpu_ns != WDR_UNLIMITED, "limits.cpu" },
+		{ p->syscalls.count, "syscalls.count" },
+		{ p->detect.cpu_action != WDR_DETECT_OFF, "detect.cpu" },
+		{ p->detect.mining_action != WDR_DETECT_OFF, "detect.mining" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].asked)
+			return wdr_err_set(
+				err, -EOPNOTSUPP,
+				"policy \"%s\": %s needs a supervisor, which a container "
+				"of an engine does not have",
+				p->name, rows[i].what);
+	}
+	if (host_net && !is_hybrid())
+		return wdr_err_set(
+			err, -EOPNOTSUPP,
+			"policy \"%s\": a container in the host's network can't be held to "
+			"rules where cgroup v2 alone is mounted: give it a network of its own",
+			p->name);
+	return 0;
+}
+
+static int enter_cgroup(struct wdr_cgroup_tree *t, const char *name, struct wdr_cgroup **ret,
+			struct wdr_err *err)
+{
+	static const struct wdr_cgroup_limits none = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
+	int r;
+
+	r = wdr_cgroup_new(t, name, &none, UINT64_MAX, ret, err);
+	if (r < 0)
+		return r;
+	remember_home();
+	r = wdr_write_file(wdr_cgroup_entry_fd(*ret), "cgroup.procs", "0");
+	return r < 0 ? wdr_err_wrap(err, r, "enter cgroup %s", name) : 0;
+}
+
+static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, const char *netns,
+		 bool host_net, struct wdr_err *err)
+{
+	wdr_compiled_ struct wdr_compiled *c = NULL;
+	struct wdr_kern_policy kp;
+	struct wdr_kern_ask ask = { .cgroup_fd = cgroup_fd, .netns = !host_net, .contain = true };
+	struct wdr_kern_slot *slot = NULL;
+	unsigned int peers[MAX_PEERS];
+	int n = 0;
+	int r;
+
+	r = wdr_compiled_new(p, &c, err);
+	if (r == 0)
+		r = wdr_job_tell_own_addresses(k, err);
+	if (r == 0 && netns)
+		r = n = wdr_job_find_peers(netns, peers, MAX_PEERS, err);
+	if (r >= 0)
+		r = wdr_kern_join(k, err);
+	if (r < 0)
+		return r;
+	kp = wdr_job_kern_policy(c);
+	ask.policy = &kp;
+	ask.on_denied = wdr_job_on_denied(p->net.on_deny);
+	r = wdr_kern_slot_new(k, &ask, &slot, err);
+	for (int i = 0; r == 0 && i < n; i++)
+		r = wdr_kern_slot_link(slot, peers[i], NULL, NULL, err);
+	if (r < 0) {
+		wdr_kern_slot_drop(&slot);
+		wdr_kern_leave(k);
+	}
+	/* Else the slot stays, and its memory here ends with this process or its image. */
+	return r;
+}
+
+int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *netns,
+		      bool host_net, struct wdr_err *err)
+{
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+	wdr_cgroup_ struct wdr_cgroup *cg = NULL;
+	wdr_kern_ struct wdr_kern *k = NULL;
+	int r;
+
+	r = check_policy(p, host_net, err);
+	if (r == 0)
+		r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, err);
+	if (r == 0)
+		r = wdr_kern_open(NULL, &k, err);
+	if (r == 0)
+		r = wdr_kern_sweep(k, wdr_cgroup_tree_fd(t), err);
+	if (r < 0)
+		return r;
+	r = enter_cgroup(t, name, &cg, err);
+	if (r == 0)
+		r = judge(k, p, wdr_cgroup_entry_fd(cg), netns, host_net, err);
+	if (r < 0 && cg)
+		wdr_contain_end(name);
+	return r;
+}
+
+void wdr_contain_end(const char *name)
+{
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+	wdr_kern_ struct wdr_kern *k = NULL;
+	struct wdr_err err = { 0 };
+	int r;
+
+	if (g_home_fd >= 0)
+		(void)!write(g_home_fd, "0", 1);
+	r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, &err);
+	if (r == 0)
+		r = wdr_cgroup_sweep(t, name, &err);
+	if (r == 0)
+		r = wdr_kern_open(NULL, &k, &err);
+	if (r == 0)
+		r = wdr_kern_sweep(k, wdr_cgroup_tree_fd(t), &err);
+	if (r < 0)
+		wdr_warn("container=%s step=end err=\"%s\"", name,
+			 err.code ? err.msg : strerror(-r));
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hooks by which warder-runsc enforces: a policy's network section, without a daemon. */
+#pragma once
+
+#include "shim/shim.h"
+
+extern const struct wdr_shim_hooks wdr_shim_enforce;

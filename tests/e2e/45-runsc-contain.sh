@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A container that an engine makes through warder-runsc is held to its policy's network rules for as
+# long as it lives, with no process of Warder's beside it, and leaves nothing when it is deleted.
+# timeout: 240
+# shellcheck source=tests/lib/net_lab.sh
+. "$(dirname "$0")/../lib/net_lab.sh"
+# shellcheck disable=SC2016 # what the guest's own shell expands
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+need ip nft jq busybox
+RUNSC=${WDR_RUNSC:-$TOP/build/runsc/new/runsc}
+[ -x "$RUNSC" ] || skip_all "needs $RUNSC (packaging/runsc.sh)"
+MADE=
+undo() {
+	"$RUNSC" --root "$TMPDIR/root" delete --force c1
+	umount /etc/warder
+	[ -z "$MADE" ] || rmdir /etc/warder
+}
+# The programs that hang on the job cgroups are the machine's, as in 40-egress.sh.
+if mountpoint -q /run/warder/bpf; then
+	mkdir "$TMPDIR/bpf"
+	mount --bind /run/warder/bpf "$TMPDIR/bpf"
+fi
+lab_up
+if [ -d "$TMPDIR/bpf" ]; then
+	mkdir -p /run/warder/bpf
+	mount --bind "$TMPDIR/bpf" /run/warder/bpf
+fi
+begin undo
+[ -d /etc/warder ] || MADE=1
+mkdir -p /etc/warder
+mount -t tmpfs none /etc/warder
+mkdir /etc/warder/policies
+echo '{"version": 1, "policies": ["lab", "cpu"]}' >/etc/warder/runsc.json
+echo '{"version": 1, "network": {"mode": "egress", "rules": [{"action": "allow", "to": "203.0.113.2", "ports": ["8000"]}]}}' \
+	>/etc/warder/policies/lab.json
+echo '{"version": 1, "limits": {"cpu": "1s"}}' >/etc/warder/policies/cpu.json
+serve out 8000
+serve out 9000
+
+# What an engine does: a network namespace with a veth, and an address that the host translates.
+ip netns add box
+ip link add boxh type veth peer name eth0 netns box
+ip addr add 172.31.9.1/24 dev boxh
+ip link set boxh up
+ip -n box link set lo up
+ip -n box addr add 172.31.9.2/24 dev eth0
+ip -n box link set eth0 up
+ip -n box route add default via 172.31.9.1
+sysctl -qw net.ipv4.ip_forward=1
+nft 'table ip engine { chain post { type nat hook postrouting priority 100; ip saddr 172.31.9.0/24 oifname "up0" masquerade; }; }'
+
+B=$TMPDIR/bundle
+mkdir -p "$B/rootfs/bin" "$B/rootfs/proc" "$TMPDIR/root"
+cp /bin/busybox "$B/rootfs/bin/sh"
+cp /bin/busybox "$B/rootfs/bin/busybox"
+bundle() { # POLICY COMMAND
+	jq -n --arg p "$1" --arg c "$2" '{ociVersion: "1.0.2", root: {path: "rootfs"},
+		process: {user: {uid: 0, gid: 0}, cwd: "/", args: ["/bin/sh", "-c", $c], env: ["PATH=/bin"]},
+		annotations: (if $p == "" then {} else {"dev.warder.policy": $p} end),
+		mounts: [{destination: "/proc", type: "proc", source: "proc"}],
+		linux: {namespaces: [{type: "pid"}, {type: "mount"}, {type: "network", path: "/run/netns/box"}]}}' >"$B/config.json"
+}
+# runsc takes the address off the interface; the engine gives it a new one with each container.
+again() {
+	ip -n box addr replace 172.31.9.2/24 dev eth0
+	ip -n box route replace default via 172.31.9.1
+}
+engine() { WARDER_RUNSC=$RUNSC run timeout 60 warder-runsc --root "$TMPDIR/root" --network=sandbox "$@"; }
+ASK='for p in 8000 9000; do o=$(busybox timeout 2 busybox nc 203.0.113.2 $p </dev/null); echo ${o:-refused}; done'
+left() { find /sys/fs/cgroup -type d -name 'c-c1-*'; ls /run/warder/shim 2>/dev/null; }
+
+bundle "" "$ASK"
+engine run --bundle "$B" c1
+is "without a policy both servers are reached" "$(echo "$OUT" | tr '\n' ' ')" "203.0.113.1 203.0.113.1 "
+again
+bundle lab "$ASK"
+engine run --bundle "$B" c1
+is "with one, what it allows and no more" "$(echo "$OUT" | tr '\n' ' ')/$RC" "203.0.113.1 refused /0"
+is "and nothing is left of it" "$(left)" ""
+
+again
+bundle lab "while :; do $ASK; busybox sleep 1; done"
+engine create --bundle "$B" --pid-file "$TMPDIR/pid" c1 >/dev/null
+is "created, then started, as engines do" "$RC" 0
+WARDER_RUNSC=$RUNSC timeout 60 warder-runsc --root "$TMPDIR/root" start c1
+engine exec c1 /bin/sh -c "$ASK"
+is "no process of ours is there, and the rules hold" "$(pgrep -c -f 'warder-runsc')/$(echo "$OUT" | tr '\n' ' ')" "0/203.0.113.1 refused "
+warder run -- true
+engine exec c1 /bin/sh -c "$ASK"
+is "a sweep leaves it alone" "$(echo "$OUT" | tr '\n' ' ')" "203.0.113.1 refused "
+engine kill c1 KILL
+wait_for 10 sh -c "! kill -0 $(cat "$TMPDIR/pid")"
+engine delete --force c1
+is "deleted" "$RC/$(left)" "0/"
+
+again
+bundle cpu true
+engine run --bundle "$B" c1
+like "what needs a supervisor is refused, to the engine" "$RC/$ERR" '^[1-9].*limits.cpu needs a supervisor'
+bundle other true
+engine run --bundle "$B" c1
+is "so is a policy that the settings do not name" "$([ "$RC" -ne 0 ] && echo refused)" refused
+is "and nothing is left" "$(left)" ""
+end
