@@ -192,7 +192,7 @@ static void try_platforms(struct wdr_runsc *r)
 	} tries[] = {
 		{ WDR_RUNSC_SYSTRAP, NULL, 15000 },
 		/* Nested virtualization may answer late or never. */
-		{ WDR_RUNSC_KVM, "/dev/kvm", 5000 },
+		{ WDR_RUNSC_KVM, "/dev/kvm", 3000 },
 		{ WDR_RUNSC_PTRACE, NULL, 15000 },
 	};
 	size_t n = 0;
