@@ -74,6 +74,8 @@ int wdr_job_begin_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check
 int wdr_job_finish_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 int wdr_job_make_raw_network(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 void wdr_job_drop_network(struct wdr_job *j);
+/* If somebody took our rules away, put them back: with each beat. */
+void wdr_job_mend_network(struct wdr_job *j);
 
 /* The job's environment. */
 int wdr_job_make_env(struct wdr_job *j) wdr_must_check;

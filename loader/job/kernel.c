@@ -292,6 +292,7 @@ static void on_beat(struct wdr_source *s, uint64_t now_ns, void *userdata)
 	struct wdr_job *j = userdata;
 
 	wdr_kern_beat(j->kern);
+	wdr_job_mend_network(j);
 	wdr_source_set_time(s, now_ns + BEAT_NS);
 }
 

@@ -103,3 +103,18 @@ void wdr_job_drop_network(struct wdr_job *j)
 	wdr_net_pool_freep(&j->pool);
 	j->spec.net_fd = -1;
 }
+
+void wdr_job_mend_network(struct wdr_job *j)
+{
+	struct wdr_err err = { 0 };
+	int r = j->net ? wdr_net_mend(j->pool, &err) : 0;
+
+	if (r == 0)
+		return;
+	if (r > 0)
+		wdr_warn(
+			"job=%s step=network what=\"somebody flushed our nftables rules: made again\"",
+			j->spec.id);
+	else
+		wdr_warn("job=%s step=network err=\"%s\"", j->spec.id, err.msg);
+}

@@ -133,6 +133,14 @@ kill -CONT $PID
 wait $PID
 is "unless the policy says contain" "$(uniq /run/loop | sed 's/ .*//' | uniq | tr '\n' ' ')" "ok "
 
+warder run --allow $OUT4:8000 -v /run/try.py:/try.py -- sh -c 'sleep 2; python3 /try.py tcp,203.0.113.2,8000' >/run/loop 2>/run/err &
+PID=$!
+wait_for 10 sh -c 'nft list tables | grep -q warder'
+nft flush ruleset
+wait $PID
+is "rules that somebody flushes are made again" "$(cat /run/loop)" "ok 203.0.113.1"
+like "and it is said" "$(cat /run/err)" 'made again'
+
 warder run --allow $OUT4:8000 -- sleep 98765 &
 PID=$!
 wait_for 10 ip link show dev wdr0 >/dev/null 2>&1
