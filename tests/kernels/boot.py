@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 480
+# timeout: 660
 """usage: boot.py SERIES [systemd]: boot Debian's kernel of that series under emulation, with the tests
 in its root file system, systemd as the first process where asked for, and tell what they said, as
 TAP. See fetch.sh, root.sh and init.sh. WDR_ONLY='PATTERN' in the environment: only tests so named."""
-import os, pathlib, subprocess, sys, time
+import os, pathlib, signal, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "lib"))
 import run
 
-BOOT_AND_TEST_S = 420
+BOOT_AND_TEST_S = 600
 QEMU = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
         "-smp", "2", "-m", "1536", "-nodefaults", "-no-user-config", "-display", "none",
         "-serial", "stdio", "-no-reboot", "-net", "none"]
@@ -88,4 +88,5 @@ def main():
 
 
 os.environ.pop("WDR_MUST_RUN", None)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that qemu ends with us
 sys.exit(main())

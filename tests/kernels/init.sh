@@ -12,6 +12,10 @@ move_root() {
 	cd /n && mount --move . / && exec chroot . /init set-up
 }
 
+seconds() {
+	cut -d ' ' -f 1 /proc/uptime
+}
+
 set_up() {
 	mount -t devtmpfs dev /dev # the bind mount above did not take it along
 	mount -t proc proc /proc
@@ -27,7 +31,7 @@ set_up() {
 	mount -t tracefs trace /sys/kernel/tracing
 	mount -t securityfs security /sys/kernel/security
 	ip link set lo up 2>/dev/null || ifconfig lo 127.0.0.1 up
-	echo "WDR| # $(uname -r), up $(cut -d ' ' -f 1 /proc/uptime) s"
+	echo "WDR| # $(uname -r), up $(seconds) s"
 }
 
 become_systemd() {
@@ -75,6 +79,7 @@ run_test() {
 		esac
 		echo ". $?"
 	} </dev/null 2>&1 | sed 's/^/WDR| /'
+	echo "WDR| # ${1##*/} ended at $(seconds) s"
 	rm -rf /tmp/*
 }
 
@@ -84,7 +89,7 @@ run_tests() {
 		build/plain/tests/bpf/test_* build/plain/tests/unit/test_*; do
 		[ -f "$t" ] && comes_now "$t" && run_test "$t"
 	done
-	echo "WDR| # done, up $(cut -d ' ' -f 1 /proc/uptime) s"
+	echo "WDR| # done, up $(seconds) s"
 	echo "WDR| end"
 }
 
