@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "base/wdr_id.h"
+#include "base/wdr_num.h"
 
 #define UID_FIRST 1879048192U
 #define UID_COUNT 65536U
@@ -133,8 +135,12 @@ static int sweep_one(struct wdr_state *s, const char *job,
 	/* Whatever stands there is swept: a fifo must not be waited for. */
 	wdr_close_ int fd =
 		openat(s->jobs_fd, job, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return 0;
+	/* Swept by another since it was opened: the name may be a living job's by now. */
+	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
 		return 0;
 	if (fn(job, userdata) < 0)
 		return 0;
@@ -157,7 +163,8 @@ static int each_record(struct wdr_state *s,
 		return -errno;
 	(void)WDR_TAKE_FD(fd);
 	while (r == 0 && (e = readdir(d))) {
-		if (e->d_name[0] != '.')
+		/* What no Warder wrote is nobody's job; nor are . and .. */
+		if (wdr_job_label_ok(e->d_name))
 			r = each(s, e->d_name, arg);
 	}
 	(void)closedir(d);
@@ -217,16 +224,28 @@ int wdr_state_running(struct wdr_state *s, char *names, size_t size)
 	return r < 0 ? r : l.n;
 }
 
+/* UINT32_MAX is no uid: chown(2) takes it for "unchanged". */
+static int read_range(const char *env, uint64_t *ret_first, uint64_t *ret_count)
+{
+	char first[16];
+	size_t len = strcspn(env, ":");
+
+	if (!env[len] || len >= sizeof(first))
+		return -EINVAL;
+	memcpy(first, env, len);
+	first[len] = '\0';
+	if (wdr_num_integer(first, 1000, UINT32_MAX - 1, ret_first, NULL) < 0)
+		return -EINVAL;
+	return wdr_num_integer(env + len + 1, 1, UINT32_MAX - *ret_first, ret_count, NULL);
+}
+
 static int uid_range(uint32_t *ret_first, uint32_t *ret_count, struct wdr_err *err)
 {
 	const char *env = getenv("WARDER_UID_RANGE");
 	uint64_t first = UID_FIRST;
 	uint64_t count = UID_COUNT;
-	int end = 0;
 
-	if (env &&
-	    (sscanf(env, "%10" SCNu64 ":%10" SCNu64 "%n", &first, &count, &end) != 2 || env[end] ||
-	     first < 1000 || first > UINT32_MAX || count < 1 || count > UINT32_MAX - first))
+	if (env && read_range(env, &first, &count) < 0)
 		return wdr_err_set(err, -EINVAL,
 				   "WARDER_UID_RANGE=%s: want FIRST:COUNT with FIRST >= 1000, such "
 				   "as %u:%u",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 of warder at any point leaves a dead job, and after the next command nothing else.
 # timeout: 300
+# shellcheck disable=SC2016 # what another shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3
@@ -52,6 +53,10 @@ ok "a fifo among the records holds nothing up" timeout 20 unshare -m sh -c '
 	mkdir -p /run/warder && mount -t tmpfs -o mode=0755 none /run/warder &&
 	mkdir -m 0700 /run/warder/jobs && mkfifo /run/warder/jobs/j-fifo &&
 	warder run -- true && ! [ -e /run/warder/jobs/j-fifo ]'
+is "what no Warder wrote there is nobody's job" "$(unshare -m sh -c '
+	mkdir -p /run/warder && mount -t tmpfs -o mode=0755 none /run/warder && mkdir -m 0700 /run/warder/jobs &&
+	cd /run/warder/jobs && touch -- "a b" "$(printf "\033[31m")" .. -x "$(printf "%0200d" 0)" j-dead && mkdir j-dir &&
+	ln -s /etc/passwd j-link && warder run -- true && ls | wc -l' 2>&1)" 6
 
 ok "$ROUNDS supervisors killed at random times" timeout 200 /usr/bin/python3 "$TOP/tests/lib/chaos.py" "$ROUNDS"
 ok "all their jobs are dead" wait_for 2 no_job
