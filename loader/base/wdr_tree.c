@@ -28,6 +28,14 @@ static int write_proc(pid_t pid, const char *name, const char *text)
 	return wdr_write_file(AT_FDCWD, path, text);
 }
 
+/* Its inode number is fixed (linux/proc_ns.h, PROC_USER_INIT_INO). */
+bool wdr_userns_is_first(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) < 0 || st.st_ino == 0xEFFFFFFDU;
+}
+
 int wdr_userns_map(pid_t pid, uint32_t in_uid, uint32_t in_gid, uint32_t out_uid, uint32_t out_gid,
 		   bool deny_setgroups, struct wdr_err *err)
 {

@@ -18,6 +18,12 @@
  */
 int wdr_tree_clone(int at_fd, const char *path, unsigned int flags, uint64_t attrs) wdr_must_check;
 
+/*
+ * Whether we are in the first user namespace, so that root is root: in another one it has only what
+ * that one maps. A machine without /proc counts as the first: what is tried there fails by name.
+ */
+bool wdr_userns_is_first(void);
+
 enum wdr_idmap {
 	WDR_IDMAP_NONE,
 	WDR_IDMAP_OWNER, /* the owner appears as the given user, everybody else as nobody */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/wdr_log.h"
+#include "base/wdr_tree.h"
 #include "job/job_priv.h"
 
 /* How long the job's last process may take to leave its cgroup after it was killed. */
@@ -289,7 +290,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
 	j->spec.tty = o->tty;
 	j->spec.args_area = o->args_area;
 	j->spec.args_area_len = o->args_area_len;
-	j->spec.privileged = geteuid() == 0;
+	j->spec.privileged = geteuid() == 0 && wdr_userns_is_first();
 	r = wdr_job_make_env(j);
 	if (r == 0)
 		r = wdr_job_copy_argv(j);
