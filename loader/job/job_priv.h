@@ -9,6 +9,8 @@
 #include "net/net.h"
 #include "state/state.h"
 
+#define WDR_JOB_EXIT_ERROR 125 /* the exit status of a failure of ours */
+
 struct wdr_job {
 	struct wdr_job_opts o;
 	struct wdr_event *event;
@@ -81,6 +83,9 @@ void wdr_job_mend_network(struct wdr_job *j);
 int wdr_job_make_env(struct wdr_job *j) wdr_must_check;
 int wdr_job_copy_argv(struct wdr_job *j) wdr_must_check;
 void wdr_job_free_words(struct wdr_job *j);
+
+/* From what it has of stdio, and the pty that came, to the caller's descriptors. */
+int wdr_job_add_pumps(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 
 /* Sources for messages, death, limits. */
 int wdr_job_watch(struct wdr_job *j, struct wdr_err *err) wdr_must_check;

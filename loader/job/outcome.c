@@ -98,6 +98,12 @@ static void decide_by_status(struct wdr_job *j)
 		wdr_job_decide(j, WDR_EXIT_EXITED, 0, 0, NULL);
 		return;
 	}
+	/* What never ran was ended by no signal. */
+	if (!j->running_ns) {
+		wdr_job_decide(j, WDR_EXIT_ERROR, 0, WDR_JOB_EXIT_ERROR,
+			       "the job's first process was killed");
+		return;
+	}
 	/* Nor did a stopped supervisor tell: pid 1 keeps the wall clock in its place. */
 	if (!j->have_status && j->result.usage.wall_ns >= j->o.policy->limits.wall_ns)
 		wdr_job_decide(j, WDR_EXIT_TIMEOUT, j->o.policy->limits.wall_ns, 0, NULL);
@@ -108,8 +114,6 @@ static void decide_by_status(struct wdr_job *j)
 		wdr_job_decide(j, WDR_EXIT_SYSCALL, 0, 0,
 			       j->sigsys_nr < 0 ? NULL :
 						  wdr_syscall_name((unsigned int)j->sigsys_nr));
-	else if (!j->running_ns)
-		wdr_job_decide(j, WDR_EXIT_ERROR, 0, 125, "the job's first process was killed");
 	else
 		wdr_job_decide(j, WDR_EXIT_SIGNALED, 0, 0, NULL);
 }

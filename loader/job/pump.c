@@ -6,25 +6,23 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/wdr_io.h"
+#include "job/end.h"
 
 #define BUF_BYTES    65536 /* a pipe's default size: pipe(7) */
 #define SPLICE_BYTES (1 << 20)
 /* Moves in one callback, so that a flood on one stream starves neither timers nor the other. */
 #define MAX_MOVES 16
-/* A pipe that polls writable takes this much without blocking: PIPE_BUF, pipe(7). */
-#define SHARED_WRITE_BYTES 4096
 
 enum way {
-	WAY_SPLICE,
-	WAY_COPY
+	WAY_COPY,
+	WAY_SPLICE
 };
 
 struct wdr_pump {
-	struct wdr_pump_opts o;
+	struct wdr_pump_opts o; /* but for the descriptors, which are the ends' */
+	struct wdr_end from, to;
 	struct wdr_source *src, *dst; /* NULL: that file can't be polled and is always ready */
 	struct wdr_source *again;     /* for a source that can't be polled */
 	enum way way;
@@ -32,26 +30,11 @@ struct wdr_pump {
 	uint64_t bytes, kept;
 	char *buf; /* allocated with the first copy */
 	size_t n_buf, buf_off;
-	size_t max_write;
-	bool dst_is_socket;
-	bool draining, ended, limit_told, at_end;
+	char last; /* byte that was read */
+	bool draining, ended, limit_told, at_end, end_bytes_put;
+	bool src_ready, dst_ready; /* said epoll, and nothing was moved since; of ends that block */
 	int error;
 };
-
-int wdr_pump_private(int fd, int access_mode)
-{
-	char path[32];
-	struct stat st;
-	int own = -1;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
-		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		own = open(path, access_mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	}
-	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-}
 
 void wdr_pump_stop(struct wdr_pump *p)
 {
@@ -59,8 +42,8 @@ void wdr_pump_stop(struct wdr_pump *p)
 	wdr_source_freep(&p->src);
 	wdr_source_freep(&p->dst);
 	wdr_source_freep(&p->again);
-	wdr_closep(&p->o.src_fd);
-	wdr_closep(&p->o.dst_fd);
+	wdr_closep(&p->from.fd);
+	wdr_closep(&p->to.fd);
 	wdr_freep(&p->buf);
 }
 
@@ -118,19 +101,17 @@ static uint64_t room(const struct wdr_pump *p)
 /* The reader is gone or broken. The job's next write must fail as it would without us: SIGPIPE. */
 static void lose_dst(struct wdr_pump *p, int e)
 {
-	if (e != -EPIPE && e != -ECONNRESET)
+	if (!wdr_end_is_gone(&p->to, e))
 		p->error = e;
 	end(p);
 }
 
-/* Returns 1: go on; 0: wait (sources are set) or ended. */
+/* @n is a count or -errno. Returns 1: go on; 0: wait (sources are set) or ended; -1: the end. */
 static int after_read(struct wdr_pump *p, ssize_t n)
 {
 	if (n > 0)
 		return 1;
-	if (n < 0 && errno == EINTR)
-		return 1;
-	if (n < 0 && errno == EAGAIN && !p->draining) {
+	if (n == -EAGAIN && !p->draining) {
 		wait_for_src(p);
 		return 0;
 	}
@@ -139,35 +120,36 @@ static int after_read(struct wdr_pump *p, ssize_t n)
 	return -1;
 }
 
+/* Returns 1 once the buffer is empty; 0: wait (sources are set) or ended. */
 static int flush(struct wdr_pump *p)
 {
 	while (p->buf_off < p->n_buf) {
-		size_t n = p->n_buf - p->buf_off;
-		ssize_t w;
+		ssize_t w = -EAGAIN;
 
-		if (n > p->max_write)
-			n = p->max_write;
-		w = p->dst_is_socket ?
-			    send(p->o.dst_fd, p->buf + p->buf_off, n, MSG_DONTWAIT | MSG_NOSIGNAL) :
-			    write(p->o.dst_fd, p->buf + p->buf_off, n);
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0 && errno == EAGAIN) {
+		if (!p->to.blocks || !p->dst || p->dst_ready)
+			w = wdr_end_write(&p->to, p->buf + p->buf_off, p->n_buf - p->buf_off);
+		p->dst_ready = false;
+		if (w == -EAGAIN) {
 			wait_for_dst(p);
 			return 0;
 		}
 		if (w < 0) {
-			lose_dst(p, -errno);
+			lose_dst(p, (int)w);
 			return 0;
 		}
 		p->buf_off += (size_t)w;
-		if (p->max_write < BUF_BYTES && p->buf_off < p->n_buf) {
-			wait_for_dst(p);
-			return 0;
-		}
 	}
 	p->n_buf = p->buf_off = 0;
 	return 1;
+}
+
+static int need_buf(struct wdr_pump *p)
+{
+	if (!p->buf)
+		p->buf = malloc(BUF_BYTES);
+	if (!p->buf)
+		lose_dst(p, -ENOMEM);
+	return p->buf ? 1 : 0;
 }
 
 static void tell_limit(struct wdr_pump *p)
@@ -186,22 +168,21 @@ static int move_copy(struct wdr_pump *p)
 	ssize_t n;
 	int r;
 
-	r = p->o.dst_fd >= 0 ? flush(p) : 1;
+	r = p->to.fd >= 0 ? flush(p) : 1;
+	if (r > 0)
+		r = need_buf(p);
 	if (r <= 0)
 		return r;
-	if (!p->buf)
-		p->buf = malloc(BUF_BYTES);
-	if (!p->buf) {
-		lose_dst(p, -ENOMEM);
-		return 0;
-	}
-	n = read(p->o.src_fd, p->buf, BUF_BYTES);
+	n = -EAGAIN;
+	if (!p->from.blocks || !p->src || p->src_ready)
+		n = wdr_end_read(&p->from, p->buf, BUF_BYTES);
+	p->src_ready = false;
 	r = after_read(p, n);
-	if (r <= 0 || n <= 0)
+	if (r <= 0)
 		return r;
+	p->last = p->buf[n - 1];
 	p->bytes += (uint64_t)n;
 	pass = (uint64_t)n > left ? (size_t)left : (size_t)n;
-	p->kept += pass;
 	if (p->capture_fd >= 0 && pass > 0) {
 		r = wdr_write_all(p->capture_fd, p->buf, pass);
 		if (r < 0) {
@@ -209,7 +190,8 @@ static int move_copy(struct wdr_pump *p)
 			return 0;
 		}
 	}
-	if (p->o.dst_fd >= 0)
+	p->kept += pass; /* not before: what could not be kept was not */
+	if (p->to.fd >= 0)
 		p->n_buf = pass;
 	if (pass < (size_t)n)
 		tell_limit(p);
@@ -226,7 +208,7 @@ static int move_splice(struct wdr_pump *p)
 		p->way = WAY_COPY;
 		return 1;
 	}
-	n = splice(p->o.src_fd, NULL, p->o.dst_fd, NULL, left < SPLICE_BYTES ? left : SPLICE_BYTES,
+	n = splice(p->from.fd, NULL, p->to.fd, NULL, left < SPLICE_BYTES ? left : SPLICE_BYTES,
 		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n > 0) {
 		p->bytes += (uint64_t)n;
@@ -239,24 +221,39 @@ static int move_splice(struct wdr_pump *p)
 		return 1;
 	}
 	/* Which side was not ready: the pipe itself says whether it has anything. */
-	if (n < 0 && errno == EAGAIN && ioctl(p->o.src_fd, FIONREAD, &in_pipe) == 0 &&
-	    in_pipe > 0) {
+	if (n < 0 && errno == EAGAIN && ioctl(p->from.fd, FIONREAD, &in_pipe) == 0 && in_pipe > 0) {
 		if (!p->dst)
 			p->way = WAY_COPY;
 		wait_for_dst(p);
 		return p->dst ? 0 : 1;
 	}
-	return after_read(p, n);
+	if (n < 0 && errno == EINTR)
+		return 1;
+	return after_read(p, n < 0 ? -errno : 0);
+}
+
+/*
+ * A terminal's end of file ends only what was typed of the line (termios(3), VEOF): in the middle of
+ * one it takes two.
+ */
+static void put_end_bytes(struct wdr_pump *p)
+{
+	bool in_line = p->bytes > 0 && p->last != '\n' && p->last != '\r';
+
+	if (p->end_bytes_put || p->o.end_byte < 0 || p->to.fd < 0 || !need_buf(p))
+		return;
+	p->end_bytes_put = true;
+	p->n_buf = in_line ? 2 : 1;
+	memset(p->buf, p->o.end_byte, p->n_buf);
 }
 
 static void finish(struct wdr_pump *p)
 {
-	char c = (char)p->o.end_byte;
-
-	if (p->o.dst_fd >= 0 && p->n_buf > 0 && flush(p) <= 0)
+	if (p->to.fd >= 0 && flush(p) <= 0)
 		return;
-	if (p->o.end_byte >= 0 && p->o.dst_fd >= 0)
-		(void)!write(p->o.dst_fd, &c, 1);
+	put_end_bytes(p);
+	if (!p->ended && p->to.fd >= 0 && flush(p) <= 0)
+		return;
 	end(p);
 }
 
@@ -276,10 +273,13 @@ static void run(struct wdr_pump *p)
 
 static void on_io(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
 {
-	(void)s;
+	struct wdr_pump *p = userdata;
+
 	(void)fd;
 	(void)revents;
-	run(userdata);
+	p->src_ready |= s == p->src;
+	p->dst_ready |= s == p->dst;
+	run(p);
 }
 
 static void on_again(struct wdr_source *s, void *userdata)
@@ -299,25 +299,19 @@ static int add_source(struct wdr_event *event, int fd, uint32_t events, struct w
 
 static int start(struct wdr_event *event, struct wdr_pump *p)
 {
-	struct stat st;
 	int r;
 
-	p->max_write = BUF_BYTES;
-	if (p->o.dst_fd >= 0 && fstat(p->o.dst_fd, &st) == 0) {
-		p->dst_is_socket = S_ISSOCK(st.st_mode);
-		if (!p->dst_is_socket && !S_ISREG(st.st_mode) &&
-		    !(fcntl(p->o.dst_fd, F_GETFL) & O_NONBLOCK))
-			p->max_write = SHARED_WRITE_BYTES;
-	}
 	if (p->o.capture) {
 		p->capture_fd = memfd_create(p->o.name, MFD_CLOEXEC);
 		if (p->capture_fd < 0)
 			return -errno;
 	}
-	p->way = p->o.from_job && p->o.dst_fd >= 0 && !p->o.capture ? WAY_SPLICE : WAY_COPY;
-	r = add_source(event, p->o.src_fd, EPOLLIN, p, &p->src);
+	/* splice(2) waits for a socket, and for a file that blocks, whatever its flags say. */
+	if (p->o.from_job && p->to.fd >= 0 && !p->to.is_socket && !p->to.blocks && !p->o.capture)
+		p->way = WAY_SPLICE;
+	r = add_source(event, p->from.fd, EPOLLIN, p, &p->src);
 	if (r >= 0)
-		r = add_source(event, p->o.dst_fd, EPOLLOUT, p, &p->dst);
+		r = add_source(event, p->to.fd, EPOLLOUT, p, &p->dst);
 	if (r == 0 && !p->src)
 		r = wdr_event_add_defer(event, &p->again, on_again, p);
 	if (r >= 0 && p->dst)
@@ -336,8 +330,8 @@ int wdr_pump_new(struct wdr_event *event, const struct wdr_pump_opts *o, struct 
 	if (!p)
 		return -ENOMEM;
 	p->o = *o;
-	p->o.src_fd = WDR_TAKE_FD(src);
-	p->o.dst_fd = WDR_TAKE_FD(dst);
+	wdr_end_set(&p->from, WDR_TAKE_FD(src));
+	wdr_end_set(&p->to, WDR_TAKE_FD(dst));
 	p->capture_fd = -1;
 	r = start(event, p);
 	if (r < 0)

@@ -29,8 +29,8 @@ struct wdr_pump_opts {
 };
 
 /*
- * The two descriptors are taken over, also on failure. Neither is made non-blocking if it may be
- * shared with others: see wdr_pump_private().
+ * The two descriptors are taken over, also on failure. The flags of neither are changed: see
+ * wdr_end_open() for what may be shared with others.
  */
 int wdr_pump_new(struct wdr_event *event, const struct wdr_pump_opts *o, struct wdr_pump **ret,
 		 struct wdr_err *err) wdr_must_check;
@@ -50,11 +50,5 @@ uint64_t wdr_pump_bytes(const struct wdr_pump *p);
 /* The descriptor of what was kept, of wdr_pump_kept() bytes; -1: nothing. The caller owns it. */
 int wdr_pump_take_capture(struct wdr_pump *p);
 uint64_t wdr_pump_kept(const struct wdr_pump *p);
-
-/*
- * A descriptor for the same file as @fd, of a description of our own where the file allows it, so
- * that O_NONBLOCK on it surprises nobody else; else a duplicate. -1 for -1.
- */
-int wdr_pump_private(int fd, int access_mode);
 
 #define wdr_pump_ wdr_cleanup(wdr_pump_freep)

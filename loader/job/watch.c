@@ -17,9 +17,7 @@
 #define CPU_CHECK_MIN_NS 2000000ULL
 #define CPU_CHECK_MAX_NS 1000000000ULL
 /* What a program gets to end by itself after Ctrl-C, before it is killed. */
-#define GRACE_NS	    500000000ULL
-#define EXIT_ERROR	    125
-#define END_OF_TRANSMISSION 4 /* Ctrl-D */
+#define GRACE_NS 500000000ULL
 
 static void set_timer(struct wdr_job *j, struct wdr_source **s, uint64_t at_ns, wdr_time_fn fn)
 {
@@ -34,7 +32,7 @@ static void set_timer(struct wdr_job *j, struct wdr_source **s, uint64_t at_ns, 
 		struct wdr_err err = { 0 };
 
 		(void)wdr_err_wrap(&err, r, "timer");
-		wdr_job_decide_error(j, 125, &err);
+		wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
 		wdr_job_kill(j);
 	}
 }
@@ -96,79 +94,6 @@ static void on_oom(struct wdr_source *s, int fd, uint32_t revents, void *userdat
 		wdr_job_kill(j);
 }
 
-static void on_limit(struct wdr_pump *p, void *userdata)
-{
-	struct wdr_job *j = userdata;
-	const struct wdr_limits *l = &j->o.policy->limits;
-
-	if (l->on_output == WDR_ON_OUTPUT_TRUNCATE)
-		return;
-	wdr_job_decide(j, WDR_EXIT_OUTPUT_LIMIT, p == j->err ? l->stderr_bytes : l->stdout_bytes, 0,
-		       wdr_pump_name(p));
-	wdr_job_kill(j);
-}
-
-static void on_end(struct wdr_pump *p, void *userdata)
-{
-	struct wdr_job *j = userdata;
-	struct wdr_err err = { 0 };
-
-	if (p != j->in && wdr_pump_error(p) < 0) {
-		(void)wdr_err_wrap(&err, wdr_pump_error(p), "write %s", wdr_pump_name(p));
-		wdr_job_decide_error(j, 125, &err);
-		wdr_job_kill(j);
-	}
-	wdr_job_maybe_done(j);
-}
-
-static int add_pump(struct wdr_job *j, const char *name, int src, int dst, struct wdr_pump **ret,
-		    struct wdr_err *err)
-{
-	const struct wdr_limits *l = &j->o.policy->limits;
-	bool in = ret == &j->in;
-	struct wdr_pump_opts o = {
-		.name = name,
-		.src_fd = src,
-		.dst_fd = dst,
-		.from_job = !in,
-		.capture = !in && j->o.capture,
-		.limit = in		? UINT64_MAX :
-			 ret == &j->err ? l->stderr_bytes :
-					  l->stdout_bytes,
-		.end_byte = in && j->o.tty ? END_OF_TRANSMISSION : -1,
-		.on_limit = on_limit,
-		.on_end = on_end,
-		.userdata = j,
-	};
-
-	return wdr_pump_new(j->event, &o, ret, err);
-}
-
-static int add_pumps(struct wdr_job *j, struct wdr_err *err)
-{
-	int out = wdr_pump_private(j->o.out_fd, O_WRONLY);
-	int r;
-
-	if (j->o.tty) {
-		int in = wdr_pump_private(j->o.in_fd, O_RDONLY);
-		int master = fcntl(j->tty_fd, F_DUPFD_CLOEXEC, 3);
-
-		r = add_pump(j, "stdout", master, out, &j->out, err);
-		if (r == 0)
-			r = add_pump(j, "stdin", in, fcntl(j->tty_fd, F_DUPFD_CLOEXEC, 3), &j->in,
-				     err);
-		return r;
-	}
-	r = add_pump(j, "stdout", WDR_TAKE_FD(j->our_stdio[1]), out, &j->out, err);
-	if (r == 0)
-		r = add_pump(j, "stderr", WDR_TAKE_FD(j->our_stdio[2]),
-			     wdr_pump_private(j->o.err_fd, O_WRONLY), &j->err, err);
-	if (r == 0 && j->our_stdio[0] >= 0)
-		r = add_pump(j, "stdin", wdr_pump_private(j->o.in_fd, O_RDONLY),
-			     WDR_TAKE_FD(j->our_stdio[0]), &j->in, err);
-	return r;
-}
-
 static void on_running(struct wdr_job *j, int tty_fd)
 {
 	const struct wdr_limits *l = &j->o.policy->limits;
@@ -182,7 +107,7 @@ static void on_running(struct wdr_job *j, int tty_fd)
 	/* Where the kernel keeps the budget it needs no help. */
 	if (l->cpu_ns != WDR_UNLIMITED && j->cg && !j->kernel_budget)
 		on_cpu(NULL, 0, j);
-	if (tty_fd >= 0) {
+	if (j->o.tty && tty_fd >= 0) {
 		j->tty_fd = tty_fd;
 		(void)fcntl(tty_fd, F_SETFL, O_NONBLOCK);
 		wdr_job_resize(j, j->rows, j->cols);
@@ -193,16 +118,33 @@ static void on_running(struct wdr_job *j, int tty_fd)
 
 		if (r < 0) {
 			(void)wdr_err_wrap(&err, r, "limit the job's CPU share");
-			wdr_job_decide_error(j, EXIT_ERROR, &err);
+			wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
 			wdr_job_kill(j);
 			return;
 		}
 	}
 	/* Not before: what is in the pipes of a job that never ran is not the job's. */
-	if (add_pumps(j, &err) < 0) {
-		wdr_job_decide_error(j, 125, &err);
+	if (wdr_job_add_pumps(j, &err) < 0) {
+		wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
 		wdr_job_kill(j);
 	}
+}
+
+/* It runs once and ends once: whatever else is said, an enemy says. */
+static bool is_due(const struct wdr_job *j, enum wdr_backend_event event)
+{
+	if (event == WDR_BACKEND_RUNNING && (j->running_ns || j->dead))
+		return false;
+	return !j->have_status || (event != WDR_BACKEND_RUNNING && event != WDR_BACKEND_EXITED);
+}
+
+static void refuse_message(struct wdr_job *j)
+{
+	struct wdr_err err = { 0 };
+
+	(void)wdr_err_set(&err, -EPROTO, "the job's first process said what it can't say now");
+	wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
+	wdr_job_kill(j);
 }
 
 static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
@@ -210,13 +152,19 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 {
 	struct wdr_err e = { 0 };
 
+	if (!is_due(j, m->event)) {
+		wdr_close_ int fd = m->fd;
+
+		refuse_message(j);
+		return;
+	}
 	switch (m->event) {
 	case WDR_BACKEND_RUNNING:
 		on_running(j, m->fd);
 		break;
 	case WDR_BACKEND_SINK:
 		if (wdr_job_guest_listen(j, m->fd, &e) < 0) {
-			wdr_job_decide_error(j, EXIT_ERROR, &e);
+			wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &e);
 			wdr_job_kill(j);
 		}
 		break;
@@ -227,7 +175,7 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 	case WDR_BACKEND_LOST:
 		/* The OOM killer may have taken a part of the sandbox: then that is the reason. */
 		if (!was_oom(j))
-			wdr_job_decide_error(j, EXIT_ERROR, err);
+			wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, err);
 		wdr_job_kill(j);
 		break;
 	case WDR_BACKEND_EXITED:

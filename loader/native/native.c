@@ -292,7 +292,7 @@ static int native_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret
 		return 0;
 	case NATIVE_MSG_FAILED:
 		ret->event = WDR_BACKEND_FAILED;
-		ret->exit_code = m.value;
+		ret->exit_code = m.value >= 125 && m.value <= 127 ? m.value : 125;
 		m.err.where[sizeof(m.err.where) - 1] = '\0';
 		m.err.msg[sizeof(m.err.msg) - 1] = '\0';
 		if (err)

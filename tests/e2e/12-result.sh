@@ -25,6 +25,8 @@ for args in "-- false" "-t 100ms -- sleep 9" "-m 32M -- python3 -c 'x=bytearray(
 	tap_result $? "valid for: $args" || note "$(head -c 500 "$TMPDIR/why"; head -c 500 "$TMPDIR/r.json")"
 done
 
+run warder run --json -- no-such-program
+is "what never ran was ended by no signal" "$(q '.exit | [.reason, .code, .signal | tostring] | join(" ")')" "error 127 null"
 run warder run --result "$TMPDIR/r.json" -- sh -c 'echo out; echo err >&2; exit 5'
 is "--result streams as well" "$OUT/$ERR/$RC" "out/err/5"
 is "and writes the same object" "$(jq -r '.stdout, .stderr, .exit.code' "$TMPDIR/r.json" | tr '\n' ' ')" "out  err  5 "

@@ -23,6 +23,7 @@ is "a killed job restores the terminal" "$(term '' warder run -q -t 300ms -- sle
 is "-T gives none" "$(term '' warder run -T -- sh -c 'test -t 0 || echo none')" "none|0|same"
 is "-i forces one" "$(warder run -i -- sh -c 'test -t 0 && { tty >/dev/null && tty || echo yes; }' </dev/null | tr -d '\r')" "$NAME"
 is "whose input ends" "$(printf 'a\n' | warder run -i -- cat | tr -d '\r' | tr '\n' ' ')" "a a "
+is "in the middle of a line, too" "$(printf 'abc' | timeout 9 warder run -i -- cat)" abcabc
 is "TIOCSTI is refused" "$(term '' warder run -- python3 -c 'import fcntl, termios
 try: fcntl.ioctl(0, termios.TIOCSTI, b"x"); print("pushed")
 except OSError as e: print(e.errno in (1, 25))')" "True|0|same"
