@@ -288,6 +288,16 @@ static void start_main(struct child *c)
 	wdr_init_send(c, &s.m, c->tty_master);
 }
 
+/* The caller's own 0, 1 and 2, which every fork begins with, the job's, and what built the root. */
+static int keep_only(int ctl, int chld)
+{
+	int keep[] = { ctl, chld };
+
+	for (int i = 0; i < 3; i++)
+		(void)close(i);
+	return wdr_close_except(keep, 2);
+}
+
 struct stage {
 	const char *name;
 	int (*run)(struct child *c, struct wdr_err *err);
@@ -310,6 +320,7 @@ static void run_stages(struct child *c, const struct stage *stages, size_t n)
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 {
 	static const struct stage first[] = {
+		{ "shed", wdr_init_shed },
 		{ "cgroups", enter_cgroups },
 		{ "cgroup namespace", enter_cgroup_ns },
 		{ "close descriptors", close_others },
@@ -344,10 +355,7 @@ _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 		fail(&c, EXIT_NOT_STARTED, &err);
 	run_stages(&c, last, sizeof(last) / sizeof(last[0]));
 	start_main(&c);
-	if (give_up_late(&c) < 0)
+	if (keep_only(c.ctl, chld) < 0 || give_up_late(&c) < 0)
 		_exit(EXIT_NOT_STARTED);
-	for (int i = 0; i < 3; i++)
-		(void)close(c.stdio[i]);
-	wdr_closep(&c.tty_master);
 	wdr_init_reap(&c, chld);
 }

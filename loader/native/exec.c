@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "native/landlock.h"
@@ -219,7 +218,6 @@ int wdr_native_exec(struct wdr_backend_job *b, const int stdio[3], int *ret_exit
 	r = give_up(b, err);
 	if (r < 0)
 		return r;
-	(void)umask(022);
 	r = syscall(SYS_close_range, 3U, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) < 0 ? -errno : 0;
 	if (r == 0)
 		r = reset_signals();

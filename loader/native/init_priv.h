@@ -14,6 +14,9 @@ struct child {
 	pid_t main_pid;
 };
 
+/* First of all: give up what was inherited of the caller's and is no limit. */
+int wdr_init_shed(struct child *c, struct wdr_err *err) wdr_must_check;
+
 /* Tell the supervisor, with a descriptor if @fd is one. A supervisor that is gone is no error. */
 void wdr_init_send(struct child *c, const struct native_msg *m, int fd);
 

@@ -227,7 +227,9 @@ static int native_spawn(const struct wdr_spec *s, struct wdr_backend_job **ret, 
 	r = clone_waiting(b, child_ctl, err);
 	if (r < 0)
 		return r;
-	r = map_ids(b, err);
+	r = wdr_native_level_oom(b->pid, err);
+	if (r == 0)
+		r = map_ids(b, err);
 	if (r < 0)
 		return r;
 	r = send_cmd(b, NATIVE_CMD_MAPPED, 0);

@@ -82,6 +82,9 @@ void wdr_native_close_prepared(struct wdr_backend_job *b);
 /* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);
 
+/* Let the OOM killer take @pid, which waits, as it would take any process. 0 or -errno. */
+int wdr_native_level_oom(pid_t pid, struct wdr_err *err) wdr_must_check;
+
 /*
  * Enter a new time namespace, whose monotonic and boot clocks begin now. While /proc is there to set
  * them in, with CAP_SYS_TIME and CAP_SYS_ADMIN in one's user namespace. 0 or -errno.
