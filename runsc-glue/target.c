@@ -7,11 +7,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "base/wdr_cover.h"
 #include "base/wdr_tree.h"
 #include "sandbox_priv.h"
 
@@ -20,7 +19,8 @@ struct places {
 	int root_fd;
 	uint64_t users[WDR_POLICY_MAX_MOUNTS]; /* mount ids of what the user brought */
 	size_t n_users;
-	unsigned int n_covers;
+	struct wdr_gap gaps[WDR_POLICY_MAX_TMPFS + WDR_POLICY_MAX_MOUNTS];
+	size_t n_gaps;
 };
 
 static bool is_users(const struct places *p, int fd)
@@ -44,76 +44,27 @@ static bool is_ours(const struct places *p, int fd)
 	       id == root;
 }
 
-/* Lay a folder in which @rest exists over the read-only one at @parent_fd. */
-static int cover(struct places *p, int parent_fd, const char *rest, bool is_dir)
+/* Descriptor of @path inside the root, made if it is not there. */
+static int open_target(struct places *p, const char *path, bool is_dir, struct wdr_err *err)
 {
-	char path[64], option[PATH_MAX];
-	wdr_close_ int layer = -1;
+	size_t n_there = 0;
+	wdr_close_ int fd = wdr_gap_open(p->root_fd, path, &n_there);
 	int r;
 
-	(void)snprintf(path, sizeof(path), WDR_BOX "/cover%u", p->n_covers++);
-	if (mkdir(path, 0755) < 0)
-		return -errno;
-	layer = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = layer < 0 ? -errno : wdr_tree_make_chain(layer, rest, is_dir);
-	if (r < 0)
-		return r;
-	(void)snprintf(option, sizeof(option), "lowerdir=%s:/proc/self/fd/%d", path, parent_fd);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", parent_fd);
-	return mount("warder", path, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, option) < 0 ?
-		       -errno :
-		       0;
-}
-
-/* @path is not there; its first @len bytes are. */
-static int create(struct places *p, const char *path, size_t len, bool is_dir, struct wdr_err *err)
-{
-	const char *rest = path + len + strspn(path + len, "/");
-	wdr_close_ int parent = -1;
-	char prefix[PATH_MAX];
-	int r;
-
-	(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)len, path);
-	parent = wdr_tree_open_in(p->root_fd, prefix);
-	if (parent < 0)
-		return wdr_err_wrap(err, WDR_TAKE_FD(parent), "mount target %s", path);
-	if (is_users(p, parent))
+	if (fd < 0)
+		return wdr_err_wrap(err, WDR_TAKE_FD(fd), "mount target %s", path);
+	if (!path[n_there])
+		return WDR_TAKE_FD(fd);
+	if (is_users(p, fd))
 		return wdr_err_set(err, -EROFS,
 				   "mount target %s would have to be created inside a mount of "
 				   "yours: create it in that mount's source",
 				   path);
-	r = is_ours(p, parent) ? wdr_tree_make_chain(parent, rest, is_dir) :
-				 cover(p, parent, rest, is_dir);
-	return r < 0 ? wdr_err_wrap(err, r, "create mount target %s", path) : 0;
-}
-
-/* Descriptor of @path inside the root, made if it is not there. */
-static int open_target(struct places *p, const char *path, bool is_dir, struct wdr_err *err)
-{
-	int fd = wdr_tree_open_in(p->root_fd, path), r;
-	char prefix[PATH_MAX];
-	size_t len = 0, end = 0;
-
-	if (fd >= 0)
-		return fd;
-	if (fd != -ENOENT || strlen(path) >= sizeof(prefix))
-		return wdr_err_wrap(err, fd, "mount target %s", path);
-	while (path[end]) { /* the longest part that is there */
-		wdr_close_ int there = -1;
-
-		end += strspn(path + end, "/");
-		end += strcspn(path + end, "/");
-		(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)end, path);
-		there = wdr_tree_open_in(p->root_fd, prefix);
-		if (there < 0)
-			break;
-		len = end;
-	}
-	r = create(p, path, len, is_dir, err);
+	r = wdr_tree_make_chain(fd, path + n_there + strspn(path + n_there, "/"), is_dir);
 	if (r < 0)
-		return r;
-	fd = wdr_tree_open_in(p->root_fd, path);
-	return fd < 0 ? wdr_err_wrap(err, fd, "mount target %s", path) : fd;
+		return wdr_err_wrap(err, r, "create mount target %s", path);
+	r = wdr_tree_open_in(p->root_fd, path);
+	return r < 0 ? wdr_err_wrap(err, r, "mount target %s", path) : r;
 }
 
 /* Attach what is at box path @part @n at @target, too. */
@@ -135,10 +86,44 @@ static int place(struct places *p, enum wdr_box_part part, size_t n, const char 
 	return r < 0 ? wdr_err_wrap(err, r, "mount at %s", target) : 0;
 }
 
+/* Add what is missing of @path where nothing can be made. What can't be looked up fails later. */
+static int find_gap(struct places *p, const char *path, bool is_dir)
+{
+	size_t n_there = 0;
+	wdr_close_ int fd = wdr_gap_open(p->root_fd, path, &n_there);
+	int r;
+
+	if (fd < 0 || !path[n_there] || is_ours(p, fd))
+		return 0;
+	r = wdr_gap_init(&p->gaps[p->n_gaps], p->root_fd, fd, path, n_there, is_dir);
+	if (r == 0)
+		p->n_gaps++;
+	return r;
+}
+
+/* Before anything is attached: see wdr_cover.h. */
+static int cover(struct places *p, struct wdr_err *err)
+{
+	const struct wdr_policy *policy = p->b->spec->policy;
+	wdr_close_ int box = open(WDR_BOX, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	unsigned int n_layers = 0;
+	int r = box < 0 ? -errno : 0;
+
+	for (size_t i = 0; r == 0 && i < policy->fs.n_tmpfs; i++)
+		r = find_gap(p, policy->fs.tmpfs[i], true);
+	for (size_t i = 0; r == 0 && i < policy->fs.n_mounts; i++)
+		r = find_gap(p, policy->fs.mounts[i].target, p->b->mounts[i].is_dir);
+	if (r == 0)
+		r = wdr_cover_gaps(p->root_fd, box, p->gaps, p->n_gaps, &n_layers, err);
+	while (p->n_gaps > 0)
+		wdr_gap_done(&p->gaps[--p->n_gaps]);
+	return r < 0 && !err->code ? wdr_err_wrap(err, r, "mount targets") : r;
+}
+
 static int place_all(struct places *p, struct wdr_err *err)
 {
 	const struct wdr_policy *policy = p->b->spec->policy;
-	int r = 0;
+	int r = cover(p, err);
 
 	for (size_t i = 0; r == 0 && i < policy->fs.n_tmpfs; i++)
 		r = place(p, WDR_BOX_TMPFS, i, policy->fs.tmpfs[i], true, err);

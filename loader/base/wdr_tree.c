@@ -163,12 +163,13 @@ int wdr_tree_open(const char *path, bool readonly, enum wdr_idmap map, struct wd
 	if (fstat(fd, &st) < 0)
 		return wdr_err_wrap(err, -errno, "mount source %s", path);
 	r = map ? wdr_tree_idmap(fd, map, (struct wdr_ids){ st.st_uid, st.st_gid }, as) : 0;
+	if (r == -EINVAL && !readonly)
+		return wdr_err_set(err, r,
+				   "mount %.100s read-write: a file system in it can't be idmapped "
+				   "to its owner; read-only it can be mounted",
+				   path);
 	if (r < 0 && !readonly)
-		return wdr_err_wrap(
-			err, r,
-			"mount %s read-write with its owner's uid (the file system must "
-			"support idmapped mounts; read-only needs no such support)",
-			path);
+		return wdr_err_wrap(err, r, "idmap mount source %s", path);
 	*ret_is_dir = S_ISDIR(st.st_mode);
 	return WDR_TAKE_FD(fd);
 }
@@ -199,9 +200,11 @@ int wdr_tree_make_chain(int at, const char *rest, bool is_dir)
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			return -EINVAL;
 		if (last && !is_dir) {
-			next = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+			next = openat(dir, name,
+				      O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+				      0644);
 		} else {
-			if (mkdirat(dir, name, 0755) < 0)
+			if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
 				return -errno;
 			next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		}

@@ -65,7 +65,10 @@ int wdr_tree_attach(int tree_fd, int target_fd) wdr_must_check;
  */
 int wdr_tree_open_in(int root_fd, const char *path) wdr_must_check;
 
-/* Make folder after folder of @rest below @at; the last is a file unless @is_dir. 0 or -errno. */
+/*
+ * Make folder after folder of @rest below @at, the last one a file unless @is_dir; what is there is
+ * used, links are not followed. 0 or -errno.
+ */
 int wdr_tree_make_chain(int at, const char *rest, bool is_dir) wdr_must_check;
 
 /* Id of the mount that @path below @fd is in: statx(2), Linux 5.8. 0 or -errno. */

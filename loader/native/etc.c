@@ -151,21 +151,21 @@ int wdr_root_each_etc(struct root *r, wdr_root_etc_fn fn, struct wdr_err *err)
 	return e < 0 ? e : each_java(r, fn, err);
 }
 
+const char *const wdr_root_image_etc[] = { "/etc/resolv.conf", "/etc/hosts", NULL };
+
 /* An image brings its own /etc; only its resolver's configuration is the policy's. */
 static int bind_image_etc(struct root *r, struct wdr_err *err)
 {
-	static const char *const names[] = { "etc/resolv.conf", "etc/hosts" };
 	bool wanted = r->b->spec->policy->net.mode != WDR_NET_NONE;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; wdr_root_image_etc[i]; i++) {
+		const char *to = wdr_root_image_etc[i];
 		char from[32];
-		char to[32];
 		wdr_close_ int tree = -1;
 		wdr_close_ int at = -1;
 		int e;
 
-		(void)snprintf(from, sizeof(from), "root/%s", names[i]);
-		(void)snprintf(to, sizeof(to), "/%s", names[i]);
+		(void)snprintf(from, sizeof(from), "root%s", to);
 		at = wanted ? wdr_root_target(r, to, false, err) : wdr_tree_open_in(r->fd, to);
 		if (at < 0 && wanted)
 			return at;

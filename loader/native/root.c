@@ -147,6 +147,9 @@ static int bind_mounts(struct root *r, struct wdr_err *err)
 		at = wdr_root_target(r, t->target, t->is_dir, err);
 		if (at < 0)
 			return at;
+		e = wdr_root_check_target(at, t->target, err);
+		if (e < 0)
+			return e;
 		e = wdr_tree_attach(t->fd, at);
 		if (e < 0)
 			return wdr_err_wrap(err, e, "mount %s at %s", t->source, t->target);
@@ -237,8 +240,9 @@ static int pivot(struct root *r, struct wdr_err *err)
 int wdr_native_enter_root(struct wdr_backend_job *b, struct wdr_err *err)
 {
 	static int (*const parts[])(struct root *, struct wdr_err *) = {
-		start_root,	   wdr_root_bind_etc, wdr_root_bind_dev, wdr_root_bind_proc,
-		wdr_root_bind_sys, bind_tmpfs,	      bind_mounts,	 pivot,
+		start_root,	    wdr_root_bind_etc, wdr_root_bind_dev,
+		wdr_root_bind_proc, wdr_root_bind_sys, wdr_root_cover,
+		bind_tmpfs,	    bind_mounts,       pivot,
 	};
 	struct root r = { .b = b, .fd = -1, .scratch_fd = -1 };
 	int e = 0;

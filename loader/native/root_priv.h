@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/wdr_cover.h"
 #include "native/native_priv.h"
 
-#define WDR_ROOT_LENT "/tmp" /* where the tmpfs is attached, and covered, in a prepared root */
-#define ROOT_MAX_OWN  (WDR_POLICY_MAX_TMPFS + 8)
+#define WDR_ROOT_LENT	"/tmp" /* where the tmpfs is attached, and covered, in a prepared root */
+#define ROOT_MAX_OWN	(WDR_POLICY_MAX_TMPFS + 8)
+#define ROOT_MAX_PLACES 8 /* that an image may lack beside the policy's */
 
 struct root {
 	struct wdr_backend_job *b;
@@ -28,19 +30,32 @@ int wdr_root_attach_top(struct root *r, int fd, struct wdr_err *err) wdr_must_ch
 /* Begin with the image of --root instead of the skeleton. */
 int wdr_root_start_image(struct root *r, struct wdr_err *err) wdr_must_check;
 
-/*
- * A detached overlay: the folder scratch/@name above the one at @below_fd, which must be attached.
- * With @upper what the job writes goes to scratch/@upper, else it is read-only.
- */
-int wdr_root_make_overlay(struct root *r, const char *name, int below_fd,
-			  const char *upper) wdr_must_check;
+/* What is missing of the places that the policy names, and of our own. */
+struct gaps {
+	struct wdr_gap items[WDR_POLICY_MAX_TMPFS + WDR_POLICY_MAX_MOUNTS + ROOT_MAX_PLACES];
+	size_t n;
+};
+
+/* Add what is missing of @path, if it can't just be made there. */
+int wdr_root_find_gap(struct root *r, struct gaps *g, const char *path, bool is_dir,
+		      struct wdr_err *err) wdr_must_check;
+/* The same for all of the policy's, and the files that an image gets of us. */
+int wdr_root_find_gaps(struct root *r, struct gaps *g, struct wdr_err *err) wdr_must_check;
+void wdr_root_gaps_done(struct gaps *g);
+#define gaps_ wdr_cleanup(wdr_root_gaps_done)
+
+/* Fill the gaps in what is read-only, before anything is attached at them. */
+int wdr_root_cover(struct root *r, struct wdr_err *err) wdr_must_check;
 
 /*
- * Descriptor (O_PATH) of @path inside the root, making what is missing in the job's view: in a tmpfs of ours directly, above a
- * read-only part by a layer over it. Never in a mount of the user's: -EROFS.
+ * Descriptor (O_PATH) of @path inside the root. What is missing is made in the job's view, in a
+ * tmpfs of ours; never in a mount of the user's: -EROFS.
  */
 int wdr_root_target(struct root *r, const char *path, bool is_dir,
 		    struct wdr_err *err) wdr_must_check;
+
+/* A link may lead the user's mount where a path of the policy may not: -EINVAL. */
+int wdr_root_check_target(int at_fd, const char *path, struct wdr_err *err) wdr_must_check;
 
 /* Remember the mount at @fd as ours: targets may be created in it. */
 int wdr_root_own(struct root *r, int fd) wdr_must_check;
@@ -80,6 +95,8 @@ int wdr_root_bind_listed(struct root *r, struct wdr_err *err) wdr_must_check;
 /* What /etc, /dev and /sys need before the root is assembled: files below scratch/@root. */
 int wdr_root_make_skeleton(struct root *r, struct wdr_err *err) wdr_must_check;
 int wdr_root_bind_etc(struct root *r, struct wdr_err *err) wdr_must_check;
+/* What an image's resolver is told by us, if it has a network: paths, NULL behind the last. */
+extern const char *const wdr_root_image_etc[];
 int wdr_root_bind_dev(struct root *r, struct wdr_err *err) wdr_must_check;
 int wdr_root_bind_proc(struct root *r, struct wdr_err *err) wdr_must_check;
 int wdr_root_bind_sys(struct root *r, struct wdr_err *err) wdr_must_check;

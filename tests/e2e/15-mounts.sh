@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Mounts and roots: what is granted is there, with the owner's rights, and nothing else is touched.
+# shellcheck disable=SC2016 # what the other shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 need python3 jq busybox
@@ -23,6 +24,25 @@ ok "never on the host" test ! -e /opt/a -a ! -e /usr/local/here -a ! -e /etc/my.
 exits "not inside a mount of the user's" 125 warder run -v "$D:/data" -v "$D/sub:/data/deeper/x" -- true
 like "and says so" "$ERR" '/data/deeper/x would have to be created'
 ok "where it is there, it is used" warder run -v "$D:/data" -v "$D/sub:/data/dir" -- cat /data/dir/file
+
+# Targets that are missing in what is read-only: each is there, and hides no other.
+echo A >"$TMPDIR/a" && echo B >"$TMPDIR/b"
+is "two missing files in one folder" "$(warder run -v "$TMPDIR/a:/usr/local/bin/a" -v "$TMPDIR/b:/usr/local/bin/b" -- cat /usr/local/bin/a /usr/local/bin/b | tr '\n' ' ')" "A B "
+is "a deep one, then one above it" "$(warder run -v "$TMPDIR/a:/usr/local/lib/x/a" -v "$TMPDIR/b:/usr/local/b" -- cat /usr/local/lib/x/a /usr/local/b | tr '\n' ' ')" "A B "
+is "and the other way round" "$(warder run -v "$TMPDIR/b:/usr/b" -v "$TMPDIR/a:/usr/local/lib/x/a" -- cat /usr/local/lib/x/a /usr/b | tr '\n' ' ')" "A B "
+set --
+for i in $(seq 64); do set -- "$@" -v "$TMPDIR/a:/usr/m$((i % 8))/$i"; done
+is "64 of them" "$(warder run "$@" -- sh -c 'cat /usr/m*/* | grep -c A; ls -d /usr/bin')" "$(printf '64\n/usr/bin')"
+exits "but not 65" 125 warder run "$@" -v "$TMPDIR/a:/usr/m" -- true
+is "a later mount on the same target counts" "$(warder run -v "$TMPDIR/a:/x" -v "$TMPDIR/b:/x" -- cat /x)" B
+if native; then
+	is "below what is mounted there on the host" "$(unshare -m sh -c 'mount -t tmpfs none /usr/local && mkdir /usr/local/there && warder run -v "$0:/usr/local/new" -v "$0:/usr/local/there/new" -- cat /usr/local/new /usr/local/there/new' "$TMPDIR/a" | tr '\n' ' ')" "A A "
+	is "a link into /proc is no target" "$(warder run -v "$TMPDIR:/dev/fd" -- true 2>&1 | grep -c '/dev/fd leads into /proc')" 1
+fi
+exits "nor is a file a folder" 125 warder run -v "$TMPDIR/a:/usr/x" -v "$TMPDIR/b:/usr/x/y" -- true
+exits "a file system that can't be idmapped is refused for rw" 125 warder run -v /proc:/host:rw -- true
+like "with what is possible" "$ERR" 'mount /proc read-write: .*read-only'
+ok "which is" warder run -v /proc:/host -- true
 ln -s /etc/shadow "$D/link"
 is "a link in a mount leads nowhere" "$(warder run -v "$D:/data" -- cat /data/link 2>&1 | grep -c 'No such file')" 1
 exits "a missing source is refused" 125 warder run -v /no/such:/x -- true
@@ -47,6 +67,12 @@ mkdir -p "$R/evil" && ln -s /etc "$R/evil/etc" && ln -s ../../../../../etc "$R/u
 echo mine >"$TMPDIR/hosts"
 is "links of an image stay in it" "$(warder run --root "$R" -v "$TMPDIR/hosts:/up/motd" -- /bin/sh -c 'cat /etc/motd')/$(ls "$R/etc")" "mine/name"
 ok "the host's /etc is untouched" sh -c '! grep -q mine /etc/motd 2>/dev/null'
+mkdir -p "$R/real" "$R/usr" && ln -s /real "$R/linked" && ln -s /nowhere "$R/dangling" && ln -s /usr "$R/u"
+is "missing targets in an image, through its links" "$(warder run --root "$R" -v "$TMPDIR/hosts:/linked/a" -v "$TMPDIR/hosts:/linked/b/c" -v "$TMPDIR/hosts:/u/d" -v "$TMPDIR/hosts:/usr/e" -v "$TMPDIR/hosts:/bin/f" -- /bin/sh -c 'cat /real/a /real/b/c /usr/d /usr/e /bin/f' | grep -c mine)/$(find "$R/real" "$R/usr" -mindepth 1 | wc -l)" 5/0
+if native; then
+	is "and in place of one that leads nowhere" "$(warder run --root "$R" -v "$TMPDIR/hosts:/dangling/g" -- /bin/sh -c 'cat /dangling/g')" mine
+fi
+rm "$R/linked" "$R/dangling"
 exits "a root that is not there is refused" 125 warder run --root /no/such/root -- true
 exits "one that is a file, too" 125 warder run --root "$TMPDIR/hosts" -- true
 end
