@@ -86,6 +86,7 @@ static int set_up_child(const struct wdr_command_spec *spec, struct pipes *p, pi
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
 	src[0] = spec->stdio[0] >= 0 ? spec->stdio[0] : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	src[1] = spec->stdio[1] >= 0 ? spec->stdio[1] : p->out[1];
 	src[2] = spec->stdio[2] >= 0 ? spec->stdio[2] : p->err[1];

@@ -2,7 +2,6 @@
 /* `warder run`: one job, supervised by this process until its result is out. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,12 +10,11 @@
 #include "base/wdr_io.h"
 #include "cli/cli.h"
 #include "cli/run_args.h"
+#include "cli/run_signals.h"
 #include "cli/tty.h"
 #include "job/job.h"
 #include "native/native.h"
 #include "runsc.h"
-
-#define N_SIGNALS 9
 
 struct run {
 	struct wdr_run_args args;
@@ -27,13 +25,13 @@ struct run {
 	int result_fd, events_fd;
 	bool tty;
 	struct wdr_event *event;
-	struct wdr_source *signal_srcs[N_SIGNALS];
+	struct wdr_source *signal_srcs[WDR_RUN_N_SIGNALS];
 	struct wdr_job *job;
 };
 
 static void free_run(struct run *r)
 {
-	for (size_t i = 0; i < N_SIGNALS; i++)
+	for (size_t i = 0; i < WDR_RUN_N_SIGNALS; i++)
 		wdr_source_freep(&r->signal_srcs[i]);
 	wdr_job_freep(&r->job);
 	wdr_policy_freep(&r->policy);
@@ -69,101 +67,59 @@ static int choose_backend(struct run *r, struct wdr_err *err)
 	return kind == WDR_BACKEND_RUNSC ? wdr_runsc_ops.probe(err) : 0;
 }
 
-/* Before anything starts: a file that can't be written must not cost a run. */
-static int open_output(const char *option, const char *path, int flags, int *ret_fd,
-		       struct wdr_err *err)
+/* Whichever of the caller's stdout and stderr is the regular file @fd, or -1. */
+static int find_shared(int fd)
 {
-	if (!path)
-		return 0;
-	*ret_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0666);
-	if (*ret_fd < 0)
-		return wdr_err_set(err, -errno, "--%s %s: %s", option, path, strerror(errno));
-	return 0;
-}
+	struct stat st;
+	struct stat std;
 
-static int open_outputs(struct run *r, struct wdr_err *err)
-{
-	int e = open_output("result", r->args.result, O_TRUNC, &r->result_fd, err);
-
-	/* Events come while the job runs: a reader that does not read must not stop it. */
-	return e < 0 ? e :
-		       open_output("events", r->args.events, O_APPEND | O_NONBLOCK, &r->events_fd,
-				   err);
-}
-
-static void on_stop(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
-{
-	(void)s;
-	wdr_job_stop(userdata, (int)si->ssi_signo);
-}
-
-static void on_passed(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
-{
-	(void)s;
-	wdr_job_signal(userdata, (int)si->ssi_signo);
-}
-
-static void on_winch(struct wdr_source *s, const struct signalfd_siginfo *si, void *userdata)
-{
-	unsigned short rows;
-	unsigned short cols;
-
-	(void)s;
-	(void)si;
-	wdr_tty_size(&rows, &cols);
-	wdr_job_resize(userdata, rows, cols);
-}
-
-static const struct {
-	int signo;
-	wdr_signal_fn fn;
-} signals[] = {
-	{ SIGINT, on_stop },	{ SIGTERM, on_stop },	{ SIGHUP, on_stop },
-	{ SIGQUIT, on_passed }, { SIGUSR1, on_passed }, { SIGUSR2, on_passed },
-	{ SIGALRM, on_passed }, { SIGCONT, on_passed }, { SIGWINCH, on_winch },
-};
-
-_Static_assert(sizeof(signals) / sizeof(signals[0]) == N_SIGNALS, "a source each");
-
-/* Blocked from here on: what comes before the job is there waits in the signalfd. */
-static int block_signals(void)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < N_SIGNALS; i++)
-		(void)sigaddset(&set, signals[i].signo);
-	(void)signal(SIGPIPE, SIG_IGN);
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
-}
-
-static int watch_signals(struct run *r)
-{
-	int e = 0;
-
-	for (size_t i = 0; e == 0 && i < N_SIGNALS; i++)
-		e = wdr_event_add_signal(r->event, &r->signal_srcs[i], signals[i].signo,
-					 signals[i].fn, r->job);
-	return e;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	for (int i = STDOUT_FILENO; i <= STDERR_FILENO; i++) {
+		if (fstat(i, &std) == 0 && std.st_dev == st.st_dev && std.st_ino == st.st_ino)
+			return i;
+	}
+	return -1;
 }
 
 /*
- * The job is over and a reader of its result may be slow: from here on a signal ends us. Those that
- * came while it ran, and were not read, are forgotten: they were meant for the job.
+ * Before anything starts: a file that can't be written must not cost a run. A fifo that nobody reads
+ * is an error, not something to wait for. In a file that takes a stream as well, what we write comes
+ * behind that: both have one offset.
  */
-static void unblock_signals(void)
+static int open_output(const char *option, const char *path, bool anew, int *ret_fd,
+		       struct wdr_err *err)
 {
-	sigset_t set;
+	wdr_close_ int fd = -1;
+	int std;
 
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < N_SIGNALS; i++) {
-		if (signals[i].fn != on_stop)
-			continue;
-		(void)signal(signals[i].signo, SIG_IGN);
-		(void)signal(signals[i].signo, SIG_DFL);
-		(void)sigaddset(&set, signals[i].signo);
+	if (!path)
+		return 0;
+	fd = open(path,
+		  O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (anew ? 0 : O_APPEND),
+		  0666);
+	if (fd < 0 && errno == ENXIO)
+		return wdr_err_set(err, -errno, "--%s %s: nobody reads from it", option, path);
+	if (fd < 0)
+		return wdr_err_set(err, -errno, "--%s %s: %s", option, path, strerror(errno));
+	std = find_shared(fd);
+	if (std >= 0) {
+		(void)close(fd);
+		fd = fcntl(std, F_DUPFD_CLOEXEC, 3);
 	}
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	/* EINVAL: a pipe or a device, which has no length to cut. */
+	if (fd < 0 || (anew && std < 0 && ftruncate(fd, 0) < 0 && errno != EINVAL))
+		return wdr_err_set(err, -errno, "--%s %s: %s", option, path, strerror(errno));
+	*ret_fd = WDR_TAKE_FD(fd);
+	return 0;
+}
+
+/* Events come while the job runs: that a reader does not read must not stop it. */
+static int open_outputs(struct run *r, struct wdr_err *err)
+{
+	int e = open_output("result", r->args.result, true, &r->result_fd, err);
+
+	return e < 0 ? e : open_output("events", r->args.events, false, &r->events_fd, err);
 }
 
 static void on_done(struct wdr_job *j, void *userdata)
@@ -229,7 +185,7 @@ static int start_job(struct run *r, int argc, char **argv, struct wdr_err *err)
 		wdr_job_resize(r->job, rows, cols);
 		wdr_tty_raw();
 	}
-	e = watch_signals(r);
+	e = wdr_run_signals_watch(r->event, r->job, r->signal_srcs);
 	return e < 0 ? wdr_err_wrap(err, e, "signals") : 0;
 }
 
@@ -287,7 +243,7 @@ static int report_failure(struct run *r, const struct wdr_err *err)
 }
 
 /* A closed 0, 1 or 2 would be given to the next file we open. */
-static int fill_stdio(void)
+static int fill_stdio(struct wdr_err *err)
 {
 	int fd;
 
@@ -296,7 +252,7 @@ static int fill_stdio(void)
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd > STDERR_FILENO)
 		(void)close(fd);
-	return fd < 0 ? -errno : 0;
+	return fd < 0 ? wdr_err_set(err, -errno, "/dev/null: %s", strerror(errno)) : 0;
 }
 
 int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
@@ -305,9 +261,8 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	struct wdr_err err = { 0 };
 	int e;
 
-	e = fill_stdio();
-	if (e == 0)
-		e = block_signals();
+	wdr_run_signals_reset();
+	e = fill_stdio(&err);
 	if (e == 0) {
 		e = wdr_run_args_parse(argc, argv, &r.args, &err);
 		if (e < 0 && err.code)
@@ -323,13 +278,15 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	}
 	e = read_policy(&r, &err);
 	if (e == 0)
+		e = wdr_run_signals_block();
+	if (e == 0)
 		e = choose_backend(&r, &err);
 	if (e == 0)
 		e = start_job(&r, argc, argv, &err);
 	if (e == 0)
 		e = wdr_event_loop(r.event);
 	wdr_tty_restore();
-	unblock_signals();
+	wdr_run_signals_unblock();
 	if (e < 0) {
 		(void)(err.code ? 0 : wdr_err_wrap(&err, e, "start"));
 		return report_failure(&r, &err);

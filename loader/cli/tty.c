@@ -22,8 +22,9 @@ void wdr_tty_raw(void)
 
 void wdr_tty_restore(void)
 {
+	/* Not TCSADRAIN: a terminal stopped by Ctrl-S, or whose other end does not read, never drains. */
 	if (g_raw)
-		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &g_saved);
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &g_saved);
 	g_raw = false;
 }
 
