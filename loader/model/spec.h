@@ -51,5 +51,5 @@ struct wdr_spec {
 	char *args_area; /* the caller's own command line in memory: a forked pid 1 wipes it */
 	size_t args_area_len;
 	unsigned int tell;     /* enum wdr_telemetry */
-	const char *cache_dir; /* for compiled filters, or NULL */
+	const char *cache_dir; /* for what was found out about runsc, or NULL */
 };
