@@ -76,9 +76,9 @@ podman_story() {
 }
 
 policy_story() {
-	printf '{"version": 1, "name": "closed", "network": {"mode": "egress"}}' >"$E/etc/policies/closed.json"
+	printf '{"version": 1, "name": "closed", "limits": {"cpu": "1s"}}' >"$E/etc/policies/closed.json"
 	run start --rm --annotation dev.warder.policy=closed --rootfs "$ROOT" true
-	like "$1: a policy that can't be enforced starts nothing" "$ERR/$RC" 'policy "closed" can.t be enforced.*/[1-9]'
+	like "$1: a policy that can't be enforced starts nothing" "$ERR/$RC" 'policy "closed": limits.cpu needs a supervisor.*/[1-9]'
 	run start --rm --annotation dev.warder.policy=none-such --rootfs "$ROOT" true
 	like "$1: one that is not there, too" "$ERR" 'no policy "none-such" in /etc/warder/policies'
 	run start --rm --annotation dev.warder.policy=../../tmp/x --rootfs "$ROOT" true
@@ -88,7 +88,7 @@ policy_story() {
 	like "$1: or what the machine does not offer" "$ERR" 'policy "closed" is not among'
 	printf '{"version": 1, "default": "closed"}' >"$E/etc/runsc.json"
 	run start --rm --rootfs "$ROOT" true
-	like "$1: the default holds where nothing is said" "$ERR" 'policy "closed" can.t be enforced'
+	like "$1: the default holds where nothing is said" "$ERR" 'policy "closed": limits.cpu needs a supervisor'
 	printf '{"version": 1, "defualt": "closed"}' >"$E/etc/runsc.json"
 	run start --rm --rootfs "$ROOT" true
 	like "$1: bad settings start nothing" "$ERR" 'unknown key "defualt"'
@@ -126,9 +126,9 @@ containerd_story() {
 	no_task() { c task ls | grep -q 't1.*STOPPED'; }
 	ok "$AGE: it stops" wait_for 10 no_task
 	ok "$AGE: ctr task delete" sh -c 'ctr -a "$1" -n "$2" task delete t1; ctr -a "$1" -n "$2" container delete t1' sh "$E/c.sock" "$T"
-	printf '{"version": 1, "name": "closed", "network": {"mode": "egress"}}' >"$E/etc/policies/closed.json"
+	printf '{"version": 1, "name": "closed", "limits": {"cpu": "1s"}}' >"$E/etc/policies/closed.json"
 	run c run --rm "$@" --annotation dev.warder.policy=closed --rootfs "$ROOT" t2 true
-	like "$AGE: containerd hears why a policy starts nothing" "$ERR" 'policy "closed" can.t be enforced'
+	like "$AGE: containerd hears why a policy starts nothing" "$ERR" 'policy "closed": limits.cpu needs a supervisor'
 	c container delete t2 >/dev/null 2>&1
 }
 
