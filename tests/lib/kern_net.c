@@ -275,3 +275,24 @@ pid_t kern_net_serve(int ns)
 			(void)close(fd);
 	}
 }
+
+int kern_net_other(void)
+{
+	int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), other = new_netns();
+	char args[256];
+
+	must(host >= 0 && !setns(host, CLONE_NEWNET), "go back to the host");
+	(void)snprintf(args, sizeof(args),
+		       "link add whoth type veth peer name wother netns /proc/%d/fd/%d", getpid(),
+		       other);
+	kern_net_ip(args);
+	kern_net_ip("link set whoth up");
+	kern_net_ip("addr add 10.10.0.1/24 dev whoth");
+	must(!setns(other, CLONE_NEWNET), "enter the other job");
+	kern_net_ip("link set wother up");
+	kern_net_ip("addr add 10.10.0.2/24 dev wother");
+	kern_net_ip("route add default via 10.10.0.1");
+	must(!setns(host, CLONE_NEWNET), "go back to the host");
+	(void)close(host);
+	return other;
+}

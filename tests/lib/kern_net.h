@@ -21,6 +21,8 @@ void kern_net_ip(const char *args);
  * 2002:c633:640a::1 and 2002:cb00:710a::1 on eth0, with routes back. Returns its descriptor.
  */
 int kern_net_world(void);
+/* Another job's namespace behind the host: 10.10.0.2. Its descriptor. */
+int kern_net_other(void);
 /* A socket made in network namespace @ns. -errno. */
 int kern_net_socket(int ns, int family, int type, int proto);
 /* "ADDR" of either family and @port. */
