@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,21 @@ static void connect_for(int fd, const struct to *to)
 	(void)!connect(fd, (const struct sockaddr *)&to->addr, to->len);
 }
 
+static void use(int fd, const struct bypass *b)
+{
+	struct to to = target(b->to, b->port);
+
+	connect_for(fd, &to);
+	(void)!send(fd, "x", 1, MSG_NOSIGNAL);
+}
+
+void bypass_udp_connected(const struct bypass *b)
+{
+	struct to to = target(b->to, b->port);
+
+	use(open_for(&to, SOCK_DGRAM, 0), b);
+}
+
 void bypass_tcp(const struct bypass *b)
 {
 	struct to to = target(b->to, b->port);
@@ -79,8 +95,7 @@ void bypass_tcp_fastopen_connect(const struct bypass *b)
 	int fd = open_for(&to, SOCK_STREAM, 0), one = 1;
 
 	(void)!setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one));
-	connect_for(fd, &to);
-	(void)!send(fd, "x", 1, MSG_NOSIGNAL);
+	use(fd, b);
 }
 
 void bypass_mptcp(const struct bypass *b)
@@ -88,15 +103,6 @@ void bypass_mptcp(const struct bypass *b)
 	struct to to = target(b->to, b->port);
 
 	connect_for(open_for(&to, SOCK_STREAM, IPPROTO_MPTCP), &to);
-}
-
-void bypass_udp_connected(const struct bypass *b)
-{
-	struct to to = target(b->to, b->port);
-	int fd = open_for(&to, SOCK_DGRAM, 0);
-
-	connect_for(fd, &to);
-	(void)!send(fd, "x", 1, 0);
 }
 
 void bypass_udp(const struct bypass *b)
@@ -174,7 +180,7 @@ void bypass_udp_reconnected(const struct bypass *b)
 
 void bypass_udp_on_six(const struct bypass *b)
 {
-	struct to to = target(b->to, b->port);
+	const struct to to = target(b->to, b->port);
 
 	send_to(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), &to, "x", 1, 0);
 }
@@ -294,14 +300,6 @@ void bypass_frame(const struct bypass *b)
 	memcpy(f.b, "\2\0\0\0\0\x99", 6); /* what the test gave the host's end */
 	memcpy(out.sll_addr, f.b, 6);
 	(void)!sendto(fd, f.b, f.n, 0, (struct sockaddr *)&out, sizeof(out));
-}
-
-static void use(int fd, const struct bypass *b)
-{
-	struct to to = target(b->to, b->port);
-
-	connect_for(fd, &to);
-	(void)!send(fd, "x", 1, MSG_NOSIGNAL);
 }
 
 void bypass_brought(const struct bypass *b)
