@@ -6,8 +6,9 @@
 
 /*
  * The indexes, in this network namespace, of the other ends of the veth pairs whose one end is in
- * the network namespace at @netns. Returns how many, at most @max: -E2BIG past that; or the -errno
- * of open, setns, or netlink.
+ * the network namespace at @netns. Returns how many, at most @max: -E2BIG past that; -EOPNOTSUPP if
+ * something else that is up leads out of it (macvlan, a card, a tunnel), -EXDEV if a veth's other end
+ * is in neither; or the -errno of open, setns, or netlink.
  */
 int wdr_job_find_peers(const char *netns, unsigned int *ret, unsigned int max,
 		       struct wdr_err *err) wdr_must_check;

@@ -100,6 +100,26 @@ again
 bundle cpu true
 engine run --bundle "$B" c1
 like "what needs a supervisor is refused, to the engine" "$RC/$ERR" '^[1-9].*limits.cpu needs a supervisor'
+bundle lab true
+ip -n box link add mv0 link eth0 type macvlan
+ip -n box link set mv0 up
+engine create --bundle "$B" c1 >/dev/null
+is "an interface on the veth itself is no other way out" "$RC" 0
+engine delete --force c1
+again
+ip -n box link del mv0
+ip link add mv0 link boxh netns box type macvlan
+ip -n box link set mv0 up
+engine create --bundle "$B" c1 >/dev/null
+like "one on the host's is, and can't be judged" "$RC/$ERR" '^[1-9].*interface mv0 \(macvlan\): only what goes through a veth'
+ip -n box link del mv0
+ip netns add third
+ip -n box link add v3 type veth peer name v3 netns third
+engine create --bundle "$B" c1 >/dev/null
+like "nor can a veth that ends elsewhere" "$RC/$ERR" '^[1-9].*is in a third network namespace'
+ip -n box link del v3
+ip netns del third
+is "nothing is left of these" "$(left)" ""
 bundle other true
 engine run --bundle "$B" c1
 is "so is a policy that the settings do not name" "$([ "$RC" -ne 0 ] && echo refused)" refused
