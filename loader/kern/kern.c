@@ -198,6 +198,7 @@ int wdr_kern_open(const struct wdr_kern_place *at, struct wdr_kern **ret, struct
 	struct wdr_kern *k = NULL;
 	int r;
 
+	wdr_kern_hear_libbpf();
 	r = wdr_kern_root(at, false, root, NULL);
 	if (r >= 0)
 		r = open_pinned(root, &k);

@@ -145,6 +145,9 @@ int wdr_kern_collect(struct wdr_kern *k) wdr_must_check;
 
 /* -- objects.c -- */
 
+/* What libbpf has to say goes to our log, not to the standard error of whoever runs us. */
+void wdr_kern_hear_libbpf(void);
+
 struct wdr_kern_loaded {
 	int map_fd[_WDR_MAP_MAX]; /* in: maps to take over, else -1 */
 	int prog_fd[_WDR_PROG_MAX];

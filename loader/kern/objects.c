@@ -120,6 +120,11 @@ static int print_debug(enum libbpf_print_level level, const char *fmt, va_list a
 	return 0;
 }
 
+void wdr_kern_hear_libbpf(void)
+{
+	(void)libbpf_set_print(print_debug);
+}
+
 static int find_map(const char *name)
 {
 	int m;
@@ -239,7 +244,7 @@ static int load_object(int object, enum wdr_kern_prog only, bool verbose, char *
 	size_t size;
 	int r;
 
-	(void)libbpf_set_print(print_debug);
+	wdr_kern_hear_libbpf();
 	bytes = objects[object].bytes(&size);
 	obj = bpf_object__open_mem(bytes, size, &opts);
 	if (!obj)
