@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -300,82 +296,6 @@ void bypass_frame(const struct bypass *b)
 	memcpy(f.b, "\2\0\0\0\0\x99", 6); /* what the test gave the host's end */
 	memcpy(out.sll_addr, f.b, 6);
 	(void)!sendto(fd, f.b, f.n, 0, (struct sockaddr *)&out, sizeof(out));
-}
-
-void bypass_brought(const struct bypass *b)
-{
-	use(b->brought_fd, b);
-}
-
-void bypass_passed(const struct bypass *b)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} c = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
-			  .cmsg_level = SOL_SOCKET,
-			  .cmsg_type = SCM_RIGHTS } };
-	struct iovec iov = { .iov_base = (char[]){ 'x' }, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)
-	};
-	int pair[2], fd;
-
-	memcpy(CMSG_DATA(&c.head), &b->brought_fd, sizeof(int));
-	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) || sendmsg(pair[0], &msg, 0) < 0 ||
-	    recvmsg(pair[1], &msg, 0) < 0)
-		return;
-	memcpy(&fd, CMSG_DATA(&c.head), sizeof(int));
-	use(fd, b);
-}
-
-void bypass_child(const struct bypass *b)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		(void)setsid();
-		if (!fork())
-			bypass_udp(b);
-		_exit(0);
-	}
-	(void)waitpid(pid, NULL, 0);
-}
-
-static void *in_thread(void *arg)
-{
-	bypass_udp(arg);
-	return NULL;
-}
-
-void bypass_thread(const struct bypass *b)
-{
-	struct bypass copy = *b;
-	pthread_t t;
-
-	if (!pthread_create(&t, NULL, in_thread, &copy))
-		(void)pthread_join(t, NULL);
-}
-
-void bypass_deeper(const struct bypass *b)
-{
-	int procs;
-
-	(void)mkdirat(b->job_cgroup_fd, "deeper", 0755);
-	procs = openat(b->job_cgroup_fd, "deeper/cgroup.procs", O_WRONLY | O_CLOEXEC);
-	(void)!write(procs, "0", 1);
-	bypass_tcp(b);
-	bypass_udp(b);
-	(void)close(procs);
-	procs = openat(b->job_cgroup_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	(void)!write(procs, "0", 1);
-	(void)unlinkat(b->job_cgroup_fd, "deeper", AT_REMOVEDIR);
-}
-
-void bypass_other_user(const struct bypass *b)
-{
-	if (!setuid(12345))
-		bypass_udp(b);
 }
 
 void bypass_uring(const struct bypass *b)
