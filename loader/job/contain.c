@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/wdr_io.h"
@@ -24,6 +25,11 @@
 
 /* cgroup.procs of where this process was before, so that it can leave what it has to remove. */
 static int g_home_fd = -1;
+
+/* What this process has begun: a slot's supervisor is alive as long as we are, so no one adopts it. */
+static struct wdr_kern *g_kern;
+static struct wdr_kern_slot *g_slot;
+static char g_name[256];
 
 static bool is_hybrid(void)
 {
@@ -91,6 +97,18 @@ static int enter_cgroup(struct wdr_cgroup_tree *t, const char *name, struct wdr_
 	return r < 0 ? wdr_err_wrap(err, r, "enter cgroup %s", name) : 0;
 }
 
+/* Returns how many there were. */
+static int link_peers(struct wdr_kern_slot *slot, const char *netns, struct wdr_err *err)
+{
+	unsigned int peers[MAX_PEERS];
+	int n = wdr_job_find_peers(netns, peers, MAX_PEERS, err);
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < n; i++)
+		r = wdr_kern_slot_link(slot, peers[i], NULL, NULL, err);
+	return r < 0 ? r : n;
+}
+
 static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, const char *netns,
 		 bool host_net, struct wdr_err *err)
 {
@@ -98,16 +116,12 @@ static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, 
 	struct wdr_kern_policy kp;
 	struct wdr_kern_ask ask = { .cgroup_fd = cgroup_fd, .netns = !host_net, .contain = true };
 	struct wdr_kern_slot *slot = NULL;
-	unsigned int peers[MAX_PEERS];
-	int n = 0;
 	int r;
 
 	r = wdr_compiled_new(p, &c, err);
 	if (r == 0)
 		r = wdr_job_tell_own_addresses(k, err);
-	if (r == 0 && netns)
-		r = n = wdr_job_find_peers(netns, peers, MAX_PEERS, err);
-	if (r >= 0)
+	if (r == 0)
 		r = wdr_kern_join(k, err);
 	if (r < 0)
 		return r;
@@ -115,14 +129,16 @@ static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, 
 	ask.policy = &kp;
 	ask.on_denied = wdr_job_on_denied(p->net.on_deny);
 	r = wdr_kern_slot_new(k, &ask, &slot, err);
-	for (int i = 0; r == 0 && i < n; i++)
-		r = wdr_kern_slot_link(slot, peers[i], NULL, NULL, err);
+	if (r == 0 && netns)
+		r = link_peers(slot, netns, err);
 	if (r < 0) {
 		wdr_kern_slot_drop(&slot);
 		wdr_kern_leave(k);
+		return r;
 	}
-	/* Else the slot stays, and its memory here ends with this process or its image. */
-	return r;
+	/* The slot stays, and its memory here ends with this process or its image. */
+	g_slot = slot;
+	return 0;
 }
 
 int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *netns,
@@ -147,7 +163,48 @@ int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *
 		r = judge(k, p, wdr_cgroup_entry_fd(cg), netns, host_net, err);
 	if (r < 0 && cg)
 		wdr_contain_end(name);
-	return r;
+	if (r < 0)
+		return r;
+	g_kern = WDR_TAKE_PTR(k);
+	(void)snprintf(g_name, sizeof(g_name), "%s", name);
+	return 0;
+}
+
+/* The slot of another process, which has ended. */
+static int adopt(const char *name, struct wdr_err *err)
+{
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+	wdr_close_ int fd = -1;
+	int r;
+
+	r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, err);
+	if (r < 0)
+		return r;
+	fd = openat(wdr_cgroup_tree_fd(t), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return wdr_err_set(err, -errno, "open cgroup %s: %s", name, strerror(errno));
+	r = wdr_kern_open(NULL, &g_kern, err);
+	if (r == 0)
+		r = wdr_kern_join(g_kern, err);
+	return r < 0 ? r : wdr_kern_slot_adopt(g_kern, fd, NULL, &g_slot, err);
+}
+
+static bool is_our_netns(const char *netns)
+{
+	struct stat a, b;
+
+	return stat("/proc/self/ns/net", &a) == 0 && stat(netns, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err)
+{
+	int r;
+
+	if (is_our_netns(netns))
+		return 0;
+	r = g_slot ? 0 : adopt(name, err);
+	return r < 0 ? r : link_peers(g_slot, netns, err);
 }
 
 void wdr_contain_end(const char *name)
@@ -159,6 +216,11 @@ void wdr_contain_end(const char *name)
 
 	if (g_home_fd >= 0)
 		(void)!write(g_home_fd, "0", 1);
+	if (g_slot && !strcmp(name, g_name)) {
+		/* No sweep takes it while we live. What is alive below its cgroup reaches nothing. */
+		wdr_kern_slot_drop(&g_slot);
+		wdr_kern_leave(g_kern);
+	}
 	r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, &err);
 	if (r == 0)
 		r = wdr_cgroup_sweep(t, name, &err);

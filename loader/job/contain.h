@@ -23,6 +23,12 @@ struct wdr_policy;
 int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *netns,
 		      bool host_net, struct wdr_err *err) wdr_must_check;
 
+/*
+ * Judge also what @netns has got since, in the process that began or, where that has ended, in
+ * another. Returns how many interfaces there are, 0 for one that is this process' own; -errno.
+ */
+int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err) wdr_must_check;
+
 /* The container is gone: undo, killing what is left in its cgroup. Also twice, also by another
  * process than the one that began. Failures are logged. */
 void wdr_contain_end(const char *name);

@@ -159,6 +159,12 @@ static const struct flag delete_flags[] = {
 	{ NULL, BOOL, 0 },
 };
 
+static const struct flag no_flags[] = {
+	{ "h", BOOL, 0 },
+	{ "help", BOOL, 0 },
+	{ NULL, BOOL, 0 },
+};
+
 static const struct {
 	const char *name;
 	enum wdr_shim_command command;
@@ -192,7 +198,7 @@ static const struct {
 	{ "read-control", WDR_SHIM_OTHER, NULL },
 	{ "resume", WDR_SHIM_OTHER, NULL },
 	{ "spec", WDR_SHIM_OTHER, NULL },
-	{ "start", WDR_SHIM_OTHER, NULL },
+	{ "start", WDR_SHIM_START, no_flags },
 	{ "state", WDR_SHIM_OTHER, NULL },
 	{ "statefile", WDR_SHIM_OTHER, NULL },
 	{ "symbolize", WDR_SHIM_OTHER, NULL },

@@ -16,6 +16,7 @@ enum wdr_shim_command {
 	WDR_SHIM_CREATE,
 	WDR_SHIM_RUN,
 	WDR_SHIM_RESTORE,
+	WDR_SHIM_START,
 	WDR_SHIM_DELETE,
 };
 

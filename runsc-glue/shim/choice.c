@@ -200,7 +200,8 @@ static int take_netns(json_t *linux_part, struct wdr_shim_bundle *b, struct wdr_
 
 /*
  * containerd and CRI-O: a pod's first container is the sandbox and the others join it
- * (containerd internal/cri/annotations, "container-type"). gVisor reads the same.
+ * (containerd internal/cri/annotations, "container-type"). gVisor goes by the first of the two that is
+ * there (SpecContainerType in specutils/cri.go), whatever the other says.
  */
 static bool joins_another(json_t *annotations)
 {
@@ -208,12 +209,19 @@ static bool joins_another(json_t *annotations)
 					    "io.kubernetes.cri-o.ContainerType" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *type = json_string_value(json_object_get(annotations, keys[i]));
+		json_t *type = json_object_get(annotations, keys[i]);
 
-		if (type && !strcmp(type, "container"))
-			return true;
+		if (type)
+			return json_is_string(type) &&
+			       !strcmp(json_string_value(type), "container");
 	}
 	return false;
+}
+
+static bool sets_up_by_hooks(json_t *hooks)
+{
+	return json_array_size(json_object_get(hooks, "prestart")) > 0 ||
+	       json_array_size(json_object_get(hooks, "createRuntime")) > 0;
 }
 
 int wdr_shim_bundle_parse(const char *text, size_t n, struct wdr_shim_bundle **ret,
@@ -244,6 +252,7 @@ int wdr_shim_bundle_parse(const char *text, size_t n, struct wdr_shim_bundle **r
 	if (r < 0)
 		return r;
 	b->joins = joins_another(annotations);
+	b->has_hooks = sets_up_by_hooks(json_object_get(o, "hooks"));
 	*ret = WDR_TAKE_PTR(b);
 	return 0;
 }

@@ -48,6 +48,7 @@ struct wdr_shim_bundle {
 	char *cgroup;	/* linux.cgroupsPath */
 	char *netns;	/* path of the network namespace */
 	bool has_netns; /* it has one of its own, by that path or a new one */
+	bool has_hooks; /* programs that runsc starts before the container's, to set it up */
 	bool joins;	/* a container inside a sandbox of another (CRI's container-type) */
 };
 

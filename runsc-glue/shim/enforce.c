@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shim/enforce.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "job/contain.h"
@@ -25,20 +26,56 @@ static const char *name_of(const struct wdr_shim_record *r, char name[NAME_MAX_L
 	return name;
 }
 
+/* What is in the network namespace of the sandbox by now. */
+static int link_now(const struct wdr_shim_record *r, struct wdr_err *err)
+{
+	char name[NAME_MAX_LEN], netns[64];
+	pid_t pid = wdr_shim_record_sandbox(r);
+
+	if (pid < 0)
+		return wdr_err_wrap(err, pid, "find the sandbox");
+	(void)snprintf(netns, sizeof(netns), "/proc/%d/ns/net", pid);
+	return wdr_contain_link(name_of(r, name), netns, err);
+}
+
+/* Nobody but a hook, or the engine before the start, can have given it a network. */
+static bool is_made_by_runsc(const struct wdr_shim_bundle *b)
+{
+	return b->has_netns && !b->netns;
+}
+
 static int before(const struct wdr_shim_container *c, struct wdr_err *err)
 {
 	char name[NAME_MAX_LEN];
 
+	if (c->starts && is_made_by_runsc(c->bundle) && c->bundle->has_hooks)
+		return wdr_err_set(err, -EOPNOTSUPP,
+				   "its hooks may give a network to what runs at once: create it, "
+				   "then start it, or give it a network namespace by path");
 	return wdr_contain_begin(c->policy, name_of(c->record, name), c->bundle->netns,
 				 !c->bundle->has_netns, err);
 }
 
-/* All of it holds from before the first instruction. */
+/* A runsc of before 2023 runs hooks at the start, when nobody looks any more. */
 static int created(const struct wdr_shim_container *c, struct wdr_err *err)
 {
-	(void)c;
-	(void)err;
-	return 0;
+	int r;
+
+	if (!is_made_by_runsc(c->bundle))
+		return 0;
+	r = link_now(c->record, err);
+	if (r == 0 && c->bundle->has_hooks)
+		return wdr_err_set(err, -EOPNOTSUPP,
+				   "its hooks have made no network that can be judged: this runsc "
+				   "may run them too late");
+	return r < 0 ? r : 0;
+}
+
+static int starting(const struct wdr_shim_record *r, struct wdr_err *err)
+{
+	int n = link_now(r, err);
+
+	return n < 0 ? n : 0;
 }
 
 static void gone(const struct wdr_shim_record *r)
@@ -48,4 +85,4 @@ static void gone(const struct wdr_shim_record *r)
 	wdr_contain_end(name_of(r, name));
 }
 
-const struct wdr_shim_hooks wdr_shim_enforce = { before, created, gone };
+const struct wdr_shim_hooks wdr_shim_enforce = { before, created, starting, gone };

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/wdr_io.h"
+#include "state.h"
 
 #define SUFFIX ".json"
 
@@ -151,10 +152,33 @@ int wdr_shim_record_remove(const char *dir, const char *root, const char *id)
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+static const char *dir_of(const struct wdr_shim_record *r)
+{
+	return r->root[0] ? r->root : "/var/run/runsc";
+}
+
+pid_t wdr_shim_record_sandbox(const struct wdr_shim_record *r)
+{
+	struct wdr_runsc_state state;
+	wdr_free_ char *path = NULL;
+	wdr_free_ char *text = NULL;
+	size_t n = 0;
+	int e;
+
+	if (asprintf(&path, "%s/%s_sandbox:%s.state", dir_of(r), r->id, r->id) < 0)
+		return -ENOMEM;
+	e = wdr_read_file(AT_FDCWD, path, WDR_RUNSC_STATE_MAX, &text, &n);
+	if (e == 0)
+		e = wdr_runsc_state_parse(text, n, &state);
+	if (e < 0)
+		return e;
+	return state.sentry_pid > 0 ? state.sentry_pid : -ENOENT;
+}
+
 /* runsc's file of a container that is the first of its sandbox, or of one that joined another. */
 static bool is_there(const struct wdr_shim_record *r)
 {
-	const char *root = r->root[0] ? r->root : "/var/run/runsc";
+	const char *root = dir_of(r);
 	size_t n = strlen(r->id);
 	bool found = false;
 	struct dirent *e;

@@ -25,6 +25,8 @@ int wdr_shim_record_read(const char *dir, const char *root, const char *id,
 			 struct wdr_shim_record **ret) wdr_must_check;
 /* 0 too if there is none. */
 int wdr_shim_record_remove(const char *dir, const char *root, const char *id) wdr_must_check;
+/* The sandbox of it, as runsc's state file says. Returns its pid; -ENOENT; -EPROTO; -errno. */
+pid_t wdr_shim_record_sandbox(const struct wdr_shim_record *r) wdr_must_check;
 void wdr_shim_record_freep(struct wdr_shim_record **r);
 
 /*

@@ -89,10 +89,6 @@ static int prepare(struct shim *s, const char *name, struct wdr_err *err)
 		.netns = s->bundle->netns ? s->bundle->netns : (char *)(uintptr_t) "",
 		.made_ns = boot_ns(),
 	};
-	if (!s->hooks->before || !s->hooks->created || !s->hooks->gone)
-		return wdr_err_set(err, -EOPNOTSUPP,
-				   "policy \"%s\" can't be enforced on a container by this build",
-				   name);
 	return 0;
 }
 
@@ -123,7 +119,8 @@ static bool went_well(int status)
 
 static int make_enforced(struct shim *s, int *ret_status, struct wdr_err *err)
 {
-	const struct wdr_shim_container c = { &s->record, s->bundle, s->policy };
+	const struct wdr_shim_container c = { &s->record, s->bundle, s->policy,
+					      s->args.command != WDR_SHIM_CREATE };
 	bool ended = s->args.command == WDR_SHIM_RUN && !s->args.detach;
 	int r;
 
@@ -159,6 +156,21 @@ static int make(struct shim *s, int *ret_status, struct wdr_err *err)
 		       make_enforced(s, ret_status, err);
 }
 
+static int start(struct shim *s, struct wdr_err *err)
+{
+	wdr_shim_record_ struct wdr_shim_record *rec = NULL;
+	int r = 0;
+
+	if (s->args.id)
+		r = wdr_shim_record_read(WDR_SHIM_DIR, root_of(&s->args), s->args.id, &rec);
+	if (r < 0 && r != -ENOENT)
+		return wdr_err_wrap(err, r, "what is known of container %s", s->args.id);
+	r = rec ? s->hooks->starting(rec, err) : 0;
+	if (r < 0)
+		return wdr_err_wrap(err, r, "container %s", s->args.id);
+	return wdr_shim_exec(s->runsc, s->argv, err);
+}
+
 /* What runsc can't delete, because it is not there, is gone all the same. */
 static int delete (struct shim *s, int *ret_status, struct wdr_err *err)
 {
@@ -171,8 +183,7 @@ static int delete (struct shim *s, int *ret_status, struct wdr_err *err)
 	e = wdr_shim_spawn(s->runsc, s->argv, ret_status, err);
 	if (e < 0 || (!went_well(*ret_status) && !s->args.force))
 		return e;
-	if (s->hooks->gone)
-		s->hooks->gone(r);
+	s->hooks->gone(r);
 	return wdr_shim_record_remove(WDR_SHIM_DIR, root, s->args.id);
 }
 
@@ -183,6 +194,8 @@ static int run_command(struct shim *s, int *ret_status, struct wdr_err *err)
 	case WDR_SHIM_RUN:
 	case WDR_SHIM_RESTORE:
 		return make(s, ret_status, err);
+	case WDR_SHIM_START:
+		return start(s, err);
 	case WDR_SHIM_DELETE:
 		return delete (s, ret_status, err);
 	case WDR_SHIM_OTHER:

@@ -15,6 +15,7 @@ struct wdr_shim_container {
 	const struct wdr_shim_record *record; /* who it is */
 	const struct wdr_shim_bundle *bundle;
 	const struct wdr_policy *policy;
+	bool starts; /* it is made and started in one: nothing can come between */
 };
 
 /* What enforces a policy on a container. Each may be NULL: then a policy can't be enforced. */
@@ -30,6 +31,8 @@ struct wdr_shim_hooks {
 	 * Not called for run and restore, which leave no such moment.
 	 */
 	int (*created)(const struct wdr_shim_container *c, struct wdr_err *err);
+	/* Before runsc starts what was created: the engine may have given it a network meanwhile. */
+	int (*starting)(const struct wdr_shim_record *r, struct wdr_err *err);
 	/* It is deleted, was never made, or is found to be gone: undo all of it. Also twice. */
 	void (*gone)(const struct wdr_shim_record *r);
 };

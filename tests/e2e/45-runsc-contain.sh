@@ -49,7 +49,7 @@ ip -n box addr add 172.31.9.2/24 dev eth0
 ip -n box link set eth0 up
 ip -n box route add default via 172.31.9.1
 sysctl -qw net.ipv4.ip_forward=1
-nft 'table ip engine { chain post { type nat hook postrouting priority 100; ip saddr 172.31.9.0/24 oifname "up0" masquerade; }; }'
+nft 'table ip engine { chain post { type nat hook postrouting priority 100; ip saddr 172.31.0.0/16 oifname "up0" masquerade; }; }'
 
 B=$TMPDIR/bundle
 mkdir -p "$B/rootfs/bin" "$B/rootfs/proc" "$TMPDIR/root"
@@ -120,6 +120,46 @@ like "nor can a veth that ends elsewhere" "$RC/$ERR" '^[1-9].*is in a third netw
 ip -n box link del v3
 ip netns del third
 is "nothing is left of these" "$(left)" ""
+# A namespace that runsc makes: a hook or the engine puts the network there once the sandbox is.
+cat >"$TMPDIR/plug" <<'EOT'
+#!/bin/sh
+PATH=$PATH:/usr/sbin:/sbin
+pid=${1:-$(jq .pid)}
+ip link add latehost type veth peer name eth0 netns "$pid"
+ip addr add 172.31.8.1/24 dev latehost
+ip link set latehost up
+nsenter -t "$pid" -n sh -c 'ip addr add 172.31.8.2/24 dev eth0; ip link set eth0 up; ip route add default via 172.31.8.1'
+EOT
+chmod +x "$TMPDIR/plug"
+late() { # HOOK
+	jq --arg h "$1" '.linux.namespaces[2] = {type: "network"} | if $h == "" then . else .hooks.createRuntime = [{path: $h}] end' \
+		"$B/config.json" >"$B/late" && mv "$B/late" "$B/config.json"
+}
+lives() { # WHAT
+	WARDER_RUNSC=$RUNSC run timeout 60 warder-runsc --root "$TMPDIR/root" --network=sandbox start c1
+	is "$1: started" "$RC$ERR" 0
+	engine exec c1 /bin/sh -c "$ASK"
+	is "$1: the rules hold" "$(echo "$OUT" | tr '\n' ' ')" "203.0.113.1 refused "
+	engine delete --force c1
+	is "$1: deleted" "$RC/$(left)" "0/"
+}
+bundle lab "busybox sleep 100"
+late "$TMPDIR/plug"
+engine create --bundle "$B" c1 >/dev/null
+is "a hook gives the network: created" "$RC" 0
+lives "a hook gives the network"
+engine run --bundle "$B" c1
+like "a hook at once before the program is refused" "$RC/$ERR" '^[1-9].*its hooks may give a network'
+late /bin/true
+engine create --bundle "$B" c1 >/dev/null
+like "and hooks that have done nothing yet" "$RC/$ERR" '^[1-9].*its hooks have made no network'
+is "nothing is left of those" "$(left)" ""
+bundle lab "busybox sleep 100"
+late ""
+engine create --bundle "$B" --pid-file "$TMPDIR/pid" c1 >/dev/null
+is "the engine gives the network: created" "$RC" 0
+"$TMPDIR/plug" "$(cat "$TMPDIR/pid")"
+lives "the engine gives the network"
 bundle other true
 engine run --bundle "$B" c1
 is "so is a policy that the settings do not name" "$([ "$RC" -ne 0 ] && echo refused)" refused

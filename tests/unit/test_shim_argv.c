@@ -34,6 +34,8 @@ static const struct {
 	/* what needs nothing of us; an exec's own words are not ours to read */
 	{ "runsc exec --cwd / id run --bundle /x y", WDR_SHIM_OTHER, "exec", NULL, NULL, NULL, NULL,
 	  NULL, false },
+	{ "runsc --root /r start id", WDR_SHIM_START, "start", "id", NULL, "/r", NULL, NULL,
+	  false },
 	{ "runsc state id", WDR_SHIM_OTHER, "state", NULL, NULL, NULL, NULL, NULL, false },
 	{ "runsc --version", WDR_SHIM_OTHER, NULL, NULL, NULL, NULL, NULL, NULL, false },
 	{ "runsc", WDR_SHIM_OTHER, NULL, NULL, NULL, NULL, NULL, NULL, false },

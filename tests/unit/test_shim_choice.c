@@ -85,6 +85,18 @@ static void reads_what_it_needs_of_a_bundle(void **state)
 	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"container\"}}");
 	assert_true(b->joins);
 	wdr_shim_bundle_freep(&b);
+	/* The first of the two decides, as for runsc: else the other one would get round a default. */
+	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\","
+			 "\"io.kubernetes.cri-o.ContainerType\":\"container\"}}");
+	assert_false(b->joins);
+	assert_false(b->has_hooks);
+	wdr_shim_bundle_freep(&b);
+	b = parse_bundle("{\"hooks\":{\"prestart\":[{\"path\":\"/x\"}]}}");
+	assert_true(b->has_hooks);
+	wdr_shim_bundle_freep(&b);
+	b = parse_bundle("{\"hooks\":{\"createRuntime\":[],\"poststop\":[{\"path\":\"/x\"}]}}");
+	assert_false(b->has_hooks);
+	wdr_shim_bundle_freep(&b);
 	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\"},"
 			 "\"linux\":7}");
 	assert_false(b->joins);
