@@ -152,7 +152,7 @@ static int find_heir(void *arg, const char *name)
 
 bool wdr_kern_is_current(struct wdr_kern *k)
 {
-	uint64_t ino;
+	uint64_t ino = 0;
 
 	return (!read_ino(k, &ino) && ino == k->pinned_ino) ||
 	       wdr_kern_pins_each(k->root, find_heir, k) == 1;

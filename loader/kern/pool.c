@@ -41,15 +41,14 @@ static const struct pool {
 	{ WDR_MAP_COUNTS, WDR_SLOTS_MAX, 4, make_counts },
 };
 
+/* @map is one of them. */
 static const struct pool *find_pool(enum wdr_kern_map map)
 {
-	unsigned int i;
+	const struct pool *p = pools;
 
-	for (i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
-		if (pools[i].map == map)
-			return &pools[i];
-	}
-	return NULL;
+	while (p->map != map)
+		p++;
+	return p;
 }
 
 static int put_all(int outer, const uint32_t *keys, const int *fds, uint32_t n)

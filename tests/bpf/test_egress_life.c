@@ -66,7 +66,7 @@ static pid_t supervise(bool contain)
 	pid_t pid;
 
 	assert_ok(pipe(p));
-	pid = fork();
+	pid = kern_env_fork();
 	if (!pid) {
 		struct wdr_kern *k = NULL;
 

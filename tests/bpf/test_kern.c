@@ -144,7 +144,7 @@ static int drop_capability(unsigned int cap)
 static int open_without_rights(void)
 {
 	struct wdr_kern *k = NULL;
-	pid_t pid = fork();
+	pid_t pid = kern_env_fork();
 	int status;
 
 	if (!pid) {
@@ -243,7 +243,7 @@ static void a_sweep_frees_what_the_dead_left(void **state)
 
 	(void)state;
 	assert_ok(pipe(pipefd));
-	pid = fork();
+	pid = kern_env_fork();
 	if (!pid) {
 		struct wdr_kern_ask ask = { .cgroup_fd = fd, .netns = false };
 		struct wdr_kern_slot *s = NULL;

@@ -127,7 +127,7 @@ static void leaves_nothing_however_it_is_killed(void **state)
 
 		if (i < FIRST_LOADS)
 			assert_ok(wdr_kern_unload(&env.at, &err));
-		pid = fork();
+		pid = kern_env_fork();
 		if (!pid)
 			be_busy((unsigned int)rand(), cg);
 		wait_us(rand() % (LONGEST_MS * 1000) * (i < FIRST_LOADS ? 6 : 1));

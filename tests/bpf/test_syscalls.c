@@ -195,7 +195,7 @@ static void counts_once_however_many_ask(void **state)
 
 	(void)state;
 	assert_ok(pipe(p));
-	pid = fork();
+	pid = kern_env_fork();
 	if (!pid) {
 		struct wdr_kern *k = NULL;
 

@@ -6,11 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "wdr_test.h"
+
+#define PREFIX "wdr-test-" /* and the test's pid: its cgroup */
 
 static void must(int ok, const char *what)
 {
@@ -69,6 +73,41 @@ static void hand_down(const char *root)
 		(void)close(fd);
 }
 
+static void drop_children(const char *parent)
+{
+	char path[KE_PATH];
+	struct dirent *d;
+	DIR *dir = opendir(parent);
+
+	while (dir && (d = readdir(dir)) != NULL) {
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		path_in(path, parent, d->d_name);
+		(void)rmdir(path);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* What tests left that were killed or aborted. */
+static void drop_stale(const char *root)
+{
+	char path[KE_PATH];
+	struct dirent *d;
+	DIR *dir = opendir(root);
+	int pid;
+
+	while (dir && (d = readdir(dir)) != NULL) {
+		if (sscanf(d->d_name, PREFIX "%d", &pid) != 1 || !kill(pid, 0) || errno != ESRCH)
+			continue;
+		path_in(path, root, d->d_name);
+		drop_children(path);
+		(void)rmdir(path);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 int kern_env_start(struct kern_env *e)
 {
 	char root[KE_PATH], name[64];
@@ -90,9 +129,10 @@ int kern_env_start(struct kern_env *e)
 		return say_skip("no bpf file system");
 	path_in(e->bpffs, e->dir, "bpf/warder");
 	e->at = (struct wdr_kern_place){ .bpffs = e->bpffs, .lock = e->lock };
-	(void)snprintf(name, sizeof(name), "wdr-test-%d", getpid());
+	(void)snprintf(name, sizeof(name), PREFIX "%d", getpid());
 	path_in(e->parent, root, name);
 	hand_down(root);
+	drop_stale(root);
 	must(!mkdir(e->parent, 0755), "make a cgroup");
 	e->cgroup2_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(e->cgroup2_fd >= 0, "open cgroup2");
@@ -101,20 +141,17 @@ int kern_env_start(struct kern_env *e)
 
 void kern_env_drop_cgroups(struct kern_env *e)
 {
-	char path[KE_PATH];
-	struct dirent *d;
-	DIR *dir;
-
 	kern_env_enter(e, -1);
-	dir = opendir(e->parent);
-	while (dir && (d = readdir(dir)) != NULL) {
-		if (d->d_type != DT_DIR || d->d_name[0] == '.')
-			continue;
-		path_in(path, e->parent, d->d_name);
-		(void)rmdir(path);
-	}
-	if (dir)
-		(void)closedir(dir);
+	drop_children(e->parent);
+}
+
+pid_t kern_env_fork(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(1);
+	return pid;
 }
 
 void kern_env_stop(struct kern_env *e)

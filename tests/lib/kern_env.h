@@ -31,6 +31,9 @@ void kern_env_drop_cgroups(struct kern_env *e);
 /* Move this process into cgroup @fd; -1: back where it came from. */
 void kern_env_enter(struct kern_env *e, int fd);
 
+/* fork(2), but the child dies with this process. */
+pid_t kern_env_fork(void);
+
 /* A policy from the JSON of its network section, compiled. Aborts the test on a mistake. */
 struct wdr_compiled *kern_env_compile(const char *network);
 void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);

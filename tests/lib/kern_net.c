@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "kern_env.h"
 #include "wdr_test.h"
 
 static void must(int ok, const char *what)
@@ -257,7 +258,7 @@ pid_t kern_net_serve(int ns)
 	must(!bind(tcp, (struct sockaddr *)&any, sizeof(any)), "set a server up");
 	must(!bind(udp, (struct sockaddr *)&any, sizeof(any)), "set a server up");
 	must(!listen(tcp, 64), "set a server up");
-	pid = fork();
+	pid = kern_env_fork();
 	if (pid) {
 		(void)close(tcp);
 		(void)close(udp);
