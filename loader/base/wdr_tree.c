@@ -150,6 +150,12 @@ int wdr_tree_idmap(int tree_fd, enum wdr_idmap map, struct wdr_ids owner, struct
 	return 0;
 }
 
+/* By its kind, or because it is mapped already (mount_setattr(2)): a lack of memory is neither. */
+static bool cant_be_mapped(int r)
+{
+	return r == -EINVAL || r == -EPERM;
+}
+
 int wdr_tree_open(const char *path, bool readonly, enum wdr_idmap map, struct wdr_ids as,
 		  bool *ret_is_dir, struct wdr_err *err)
 {
@@ -163,12 +169,12 @@ int wdr_tree_open(const char *path, bool readonly, enum wdr_idmap map, struct wd
 	if (fstat(fd, &st) < 0)
 		return wdr_err_wrap(err, -errno, "mount source %s", path);
 	r = map ? wdr_tree_idmap(fd, map, (struct wdr_ids){ st.st_uid, st.st_gid }, as) : 0;
-	if (r == -EINVAL && !readonly)
+	if (cant_be_mapped(r) && !readonly)
 		return wdr_err_set(err, r,
 				   "mount %.100s read-write: a file system in it can't be idmapped "
 				   "to its owner; read-only it can be mounted",
 				   path);
-	if (r < 0 && !readonly)
+	if (r < 0 && !cant_be_mapped(r))
 		return wdr_err_wrap(err, r, "idmap mount source %s", path);
 	*ret_is_dir = S_ISDIR(st.st_mode);
 	return WDR_TAKE_FD(fd);
@@ -225,6 +231,9 @@ int wdr_tree_mnt_id(int fd, const char *path, uint64_t *ret)
 
 	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
 		return -errno;
+	/* Where the kernel has no statx(2) the C library makes one up, with the same id for all. */
+	if (!(stx.stx_mask & STATX_MNT_ID))
+		return -EOPNOTSUPP;
 	*ret = stx.stx_mnt_id;
 	return 0;
 }
