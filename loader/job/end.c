@@ -26,6 +26,8 @@ ssize_t wdr_end_read(const struct wdr_end *e, void *buf, size_t n)
 {
 	ssize_t got;
 
+	if (e->fd < 0)
+		return 0;
 	do
 		got = e->is_socket ? recv(e->fd, buf, n, MSG_DONTWAIT) : read(e->fd, buf, n);
 	while (got < 0 && errno == EINTR);
@@ -58,8 +60,10 @@ int wdr_end_open(int fd, int access_mode, int *ret)
 	int own = -1;
 
 	*ret = -1;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return 0;
+	if (fstat(fd, &st) < 0)
+		return -errno;
 	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
 		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		own = open(path, access_mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

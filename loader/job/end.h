@@ -20,13 +20,13 @@ struct wdr_end {
 void wdr_end_set(struct wdr_end *e, int fd);
 
 /*
- * Of an end that is ready; at least one byte, 0 at the end of a source. Returns -errno: -EAGAIN,
- * -EPIPE and the like of read(2), write(2).
+ * Of an end that is ready; at least one byte, 0 at the end of a source, which nowhere always is.
+ * Returns -errno: -EAGAIN, -EPIPE and the like of read(2), write(2).
  */
 ssize_t wdr_end_read(const struct wdr_end *e, void *buf, size_t n);
 ssize_t wdr_end_write(const struct wdr_end *e, const void *buf, size_t n);
 
-/* Whether a write's -errno says that who would read has left, and not that something is broken. */
+/* Whether an -errno says that who is at the other side has left, and not that something broke. */
 bool wdr_end_is_gone(const struct wdr_end *e, int error);
 
 /*

@@ -41,7 +41,8 @@ static int take_record(struct wdr_job *j, struct wdr_err *err)
 
 static void drop_record(struct wdr_job *j)
 {
-	if (j->record)
+	/* What could not be removed is left to the next sweep, which goes by the records. */
+	if (j->record && !j->left_behind)
 		wdr_record_remove(j->record);
 	wdr_record_freep(&j->record);
 }
@@ -117,8 +118,10 @@ static void drop_cgroup(struct wdr_job *j)
 	if (!j->cg)
 		return;
 	(void)!wdr_cgroup_kill(j->cg);
-	if (wdr_cgroup_remove(j->cg, REMOVE_WAIT_MS, &err) < 0)
+	if (wdr_cgroup_remove(j->cg, REMOVE_WAIT_MS, &err) < 0) {
+		j->left_behind = true;
 		wdr_warn("job=%s step=cgroup err=\"%s\"", j->spec.id, err.msg);
+	}
 	wdr_cgroup_freep(&j->cg);
 	j->spec.cgroup_fd = -1;
 }
@@ -270,7 +273,7 @@ void wdr_job_freep(struct wdr_job **pj)
 	wdr_freep(pj);
 }
 
-static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
+static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret, struct wdr_err *err)
 {
 	static const struct wdr_result no_result = WDR_RESULT_INIT;
 	wdr_job_ struct wdr_job *j = calloc(1, sizeof(*j));
@@ -285,7 +288,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret)
 		j->job_stdio[i] = j->our_stdio[i] = j->spec.stdio_fds[i] = -1;
 	r = wdr_job_id(j->spec.id);
 	if (r < 0)
-		return r;
+		return wdr_err_wrap(err, r, "job id");
 	j->spec.policy = o->policy;
 	j->spec.tty = o->tty;
 	j->spec.args_area = o->args_area;
@@ -319,7 +322,7 @@ int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret, struct wdr_e
 	wdr_job_ struct wdr_job *j = NULL;
 	int r;
 
-	r = new_job(o, &j);
+	r = new_job(o, &j, err);
 	if (r == 0)
 		r = open_places(j, err);
 	if (r == 0)

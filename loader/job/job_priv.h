@@ -54,6 +54,7 @@ struct wdr_job {
 	int status; /* the main process's, from wait4 */
 	bool dead;  /* nothing of the job is alive */
 	bool done;
+	bool left_behind; /* something of it could not be removed */
 };
 
 /* The first verdict counts. Fills result.exit. */

@@ -208,8 +208,10 @@ static void find_lacks(struct wdr_job *j, uint64_t asked, struct lack *l)
 	lack(l, WDR_PROT_BIT(WDR_PROT_DETECT_MINING), "this build has no detector for it");
 	if (!j->spec.privileged)
 		lack(l, WDR_PROT_BIT(WDR_PROT_HOST_UID), "only root can give a job its own uid");
-	if (wdr_landlock_abi() < 0)
-		lack(l, WDR_PROT_BIT(WDR_PROT_LANDLOCK), "this kernel has no Landlock");
+	r = wdr_landlock_abi();
+	if (r < 0)
+		lack(l, WDR_PROT_BIT(WDR_PROT_LANDLOCK),
+		     r == -EOPNOTSUPP ? "this kernel has no Landlock" : strerror(-r));
 	if (!j->spec.privileged)
 		lack(l, ON_KERNEL & ~j->o.backend->gives,
 		     "only root may load programs into the kernel");

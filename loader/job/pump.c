@@ -115,7 +115,9 @@ static int after_read(struct wdr_pump *p, ssize_t n)
 		wait_for_src(p);
 		return 0;
 	}
-	/* End of file; EIO is how a pty says it (tty_io.c); when draining, empty is the end. */
+	/* A pty's end of file is EIO (tty_io.c); when draining, empty is the end. */
+	if (n < 0 && !p->draining && !wdr_end_is_gone(&p->from, (int)n))
+		p->error = (int)n;
 	p->at_end = true;
 	return -1;
 }
@@ -203,6 +205,7 @@ static int move_splice(struct wdr_pump *p)
 	uint64_t left = room(p);
 	int in_pipe = 0;
 	ssize_t n;
+	int e;
 
 	if (left == 0) {
 		p->way = WAY_COPY;
@@ -215,21 +218,22 @@ static int move_splice(struct wdr_pump *p)
 		p->kept += (uint64_t)n;
 		return 1;
 	}
+	e = n < 0 ? -errno : 0;
+	if (e == -EINTR)
+		return 1;
 	/* A file that can't be spliced, or a failure: a copy knows which side it is on. */
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+	if (e < 0 && e != -EAGAIN) {
 		p->way = WAY_COPY;
 		return 1;
 	}
 	/* Which side was not ready: the pipe itself says whether it has anything. */
-	if (n < 0 && errno == EAGAIN && ioctl(p->from.fd, FIONREAD, &in_pipe) == 0 && in_pipe > 0) {
+	if (e == -EAGAIN && ioctl(p->from.fd, FIONREAD, &in_pipe) == 0 && in_pipe > 0) {
 		if (!p->dst)
 			p->way = WAY_COPY;
 		wait_for_dst(p);
 		return p->dst ? 0 : 1;
 	}
-	if (n < 0 && errno == EINTR)
-		return 1;
-	return after_read(p, n < 0 ? -errno : 0);
+	return after_read(p, e);
 }
 
 /*

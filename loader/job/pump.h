@@ -42,7 +42,7 @@ void wdr_pump_drain(struct wdr_pump *p);
 void wdr_pump_stop(struct wdr_pump *p);
 
 bool wdr_pump_ended(const struct wdr_pump *p);
-/* -errno if the destination failed by something else than going away (-EPIPE), else 0. */
+/* -errno if one of the two failed by something else than going away (-EPIPE), else 0. */
 int wdr_pump_error(const struct wdr_pump *p);
 const char *wdr_pump_name(const struct wdr_pump *p);
 /* All that was read. */

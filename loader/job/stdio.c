@@ -26,8 +26,10 @@ static void on_end(struct wdr_pump *p, void *userdata)
 	struct wdr_job *j = userdata;
 	struct wdr_err err = { 0 };
 
-	if (p != j->in && wdr_pump_error(p) < 0) {
-		(void)wdr_err_wrap(&err, wdr_pump_error(p), "write %s", wdr_pump_name(p));
+	/* Less of its input than there was would be another job. Once it has ended, that is its own. */
+	if (wdr_pump_error(p) < 0 && (p != j->in || !j->have_status)) {
+		(void)wdr_err_wrap(&err, wdr_pump_error(p), "%s %s", p == j->in ? "read" : "write",
+				   wdr_pump_name(p));
 		wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
 		wdr_job_kill(j);
 	}

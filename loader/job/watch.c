@@ -138,11 +138,11 @@ static bool is_due(const struct wdr_job *j, enum wdr_backend_event event)
 	return !j->have_status || (event != WDR_BACKEND_RUNNING && event != WDR_BACKEND_EXITED);
 }
 
-static void refuse_message(struct wdr_job *j)
+static void lose_pid1(struct wdr_job *j, int error)
 {
 	struct wdr_err err = { 0 };
 
-	(void)wdr_err_set(&err, -EPROTO, "the job's first process said what it can't say now");
+	(void)wdr_err_wrap(&err, error, "hear the job's first process");
 	wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
 	wdr_job_kill(j);
 }
@@ -155,7 +155,7 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 	if (!is_due(j, m->event)) {
 		wdr_close_ int fd = m->fd;
 
-		refuse_message(j);
+		lose_pid1(j, -EPROTO);
 		return;
 	}
 	switch (m->event) {
@@ -202,8 +202,12 @@ static void take_messages(struct wdr_job *j)
 		if (r == 0)
 			take_message(j, &m, &err);
 	} while (r == 0);
-	if (r != -EAGAIN)
-		wdr_source_freep(&j->msg_src);
+	if (r == -EAGAIN)
+		return;
+	wdr_source_freep(&j->msg_src);
+	/* End of file comes before its death is told. Deaf to it we would wait for ever. */
+	if (r != -EPIPE)
+		lose_pid1(j, r);
 }
 
 static void on_message(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
