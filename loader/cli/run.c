@@ -135,7 +135,7 @@ static bool is_null(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) < 0 || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 
 /* Our own words in memory, which every process of the job could read in /proc/1/cmdline. */
@@ -278,13 +278,16 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	}
 	e = read_policy(&r, &err);
 	if (e == 0)
-		e = wdr_run_signals_block();
+		e = wdr_run_signals_block(&err);
 	if (e == 0)
 		e = choose_backend(&r, &err);
 	if (e == 0)
 		e = start_job(&r, argc, argv, &err);
-	if (e == 0)
+	if (e == 0) {
 		e = wdr_event_loop(r.event);
+		if (e < 0)
+			(void)wdr_err_wrap(&err, e, "event loop");
+	}
 	wdr_tty_restore();
 	wdr_run_signals_unblock();
 	if (e < 0) {

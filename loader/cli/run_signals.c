@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 #include "cli/tty.h"
 
@@ -56,14 +57,16 @@ static bool is_nohup(int signo)
 	return signo == SIGHUP && sigaction(signo, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
 }
 
-int wdr_run_signals_block(void)
+int wdr_run_signals_block(struct wdr_err *err)
 {
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < WDR_RUN_N_SIGNALS; i++)
 		(void)sigaddset(&set, signals[i].signo);
-	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return wdr_err_set(err, -errno, "block signals: %s", strerror(errno));
+	return 0;
 }
 
 int wdr_run_signals_watch(struct wdr_event *event, struct wdr_job *job,

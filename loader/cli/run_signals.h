@@ -13,7 +13,7 @@ void wdr_run_signals_reset(void);
  * From here on they wait for wdr_run_signals_watch(). Not earlier: until there is a job a signal may
  * end us, be it while we read a policy that does not come. 0 or -errno.
  */
-int wdr_run_signals_block(void) wdr_must_check;
+int wdr_run_signals_block(struct wdr_err *err) wdr_must_check;
 /* Those that end the job, those that only its program understands, and the terminal's size. */
 int wdr_run_signals_watch(struct wdr_event *event, struct wdr_job *job,
 			  struct wdr_source *srcs[WDR_RUN_N_SIGNALS]) wdr_must_check;

@@ -240,13 +240,25 @@ static int drop_caps(struct child *c, struct wdr_err *err)
 }
 
 /* What the main process must not inherit, or not from us. */
-static int give_up_late(struct child *c)
+static int give_up_late(struct child *c, struct wdr_err *err)
 {
 	int r = drops_with_job(c) ? 0 : wdr_native_drop_caps(0);
 
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = -errno;
-	return r;
+	return r < 0 ? wdr_err_wrap(err, r, "rights of pid 1") : 0;
+}
+
+/* The caller's own 0, 1 and 2, which every fork begins with, the job's, and what built the root. */
+static int close_late(struct child *c, struct wdr_err *err)
+{
+	int keep[] = { c->ctl, c->chld };
+	int r;
+
+	for (int i = 0; i < 3; i++)
+		(void)close(i);
+	r = wdr_close_except(keep, 2);
+	return r < 0 ? wdr_err_wrap(err, r, "descriptors of pid 1") : 0;
 }
 
 /* What the main process and pid 1 say to each other in the memory that they share until execve. */
@@ -282,16 +294,6 @@ static void start_main(struct child *c)
 	if (s.m.type == NATIVE_MSG_FAILED)
 		fail(c, s.m.value, &s.m.err);
 	wdr_init_send(c, &s.m, c->tty_master);
-}
-
-/* The caller's own 0, 1 and 2, which every fork begins with, the job's, and what built the root. */
-static int keep_only(int ctl, int chld)
-{
-	int keep[] = { ctl, chld };
-
-	for (int i = 0; i < 3; i++)
-		(void)close(i);
-	return wdr_close_except(keep, 2);
 }
 
 struct stage {
@@ -337,21 +339,24 @@ _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd)
 		{ "hide", hide },
 		{ "drop capabilities", drop_caps },
 	};
-	struct child c = { .b = b, .ctl = ctl_fd, .tty_master = -1 };
+	/* The program runs: a failure of these ends it, as an error. */
+	static const struct stage late[] = {
+		{ "close descriptors", close_late },
+		{ "give up rights", give_up_late },
+	};
+	struct child c = { .b = b, .ctl = ctl_fd, .chld = -1, .tty_master = -1 };
 	struct wdr_err err = { 0 };
-	int chld;
 
 	memcpy(c.stdio, b->spec->stdio_fds, sizeof(c.stdio));
 	run_stages(&c, first, sizeof(first) / sizeof(first[0]));
 	wait_for(&c, NATIVE_CMD_MAPPED);
 	run_stages(&c, mapped, sizeof(mapped) / sizeof(mapped[0]));
 	wait_for(&c, NATIVE_CMD_GO);
-	chld = wdr_init_watch(&err);
-	if (chld < 0)
+	c.chld = wdr_init_watch(&err);
+	if (c.chld < 0)
 		fail(&c, EXIT_NOT_STARTED, &err);
 	run_stages(&c, last, sizeof(last) / sizeof(last[0]));
 	start_main(&c);
-	if (keep_only(c.ctl, chld) < 0 || give_up_late(&c) < 0)
-		_exit(EXIT_NOT_STARTED);
-	wdr_init_reap(&c, chld);
+	run_stages(&c, late, sizeof(late) / sizeof(late[0]));
+	wdr_init_reap(&c);
 }

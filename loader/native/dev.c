@@ -131,7 +131,7 @@ static int mask(struct root *r, const char *path, struct wdr_err *err)
 	if (at == -ENOENT)
 		return 0;
 	if (at < 0 || fstat(at, &st) < 0)
-		return wdr_err_set(err, at < 0 ? at : -errno, "open %s", path);
+		return wdr_err_wrap(err, at < 0 ? at : -errno, "open %s", path);
 	if (S_ISDIR(st.st_mode))
 		tree = wdr_tree_clone(r->prepared ? r->fd : r->scratch_fd,
 				      r->prepared ? "run" : "empty", 0,
@@ -153,7 +153,7 @@ static int make_readonly(struct root *r, const char *path, struct wdr_err *err)
 	if (at == -ENOENT)
 		return 0;
 	if (at < 0)
-		return wdr_err_set(err, at, "open %s", path);
+		return wdr_err_wrap(err, at, "open %s", path);
 	tree = wdr_tree_clone(at, "", AT_EMPTY_PATH,
 			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 				      MOUNT_ATTR_NOEXEC);

@@ -114,8 +114,11 @@ static int reset_signals(void)
 {
 	sigset_t none;
 
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+	for (int sig = 1; sig < NSIG; sig++) {
+		/* EINVAL: SIGKILL, SIGSTOP, and what the C library keeps for itself. */
+		if (signal(sig, SIG_DFL) == SIG_ERR && errno != EINVAL)
+			return -errno;
+	}
 	(void)sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }
@@ -218,11 +221,12 @@ int wdr_native_exec(struct wdr_backend_job *b, const int stdio[3], int *ret_exit
 	r = give_up(b, err);
 	if (r < 0)
 		return r;
-	r = syscall(SYS_close_range, 3U, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) < 0 ? -errno : 0;
-	if (r == 0)
-		r = reset_signals();
-	if (r == 0 && b->filter.n_insns > 0)
-		r = wdr_seccomp_install(&b->filter);
+	if (syscall(SYS_close_range, 3U, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) < 0)
+		return wdr_err_set(err, -errno, "close descriptors: %s", strerror(errno));
+	r = reset_signals();
+	if (r < 0)
+		return wdr_err_wrap(err, r, "reset signals");
+	r = b->filter.n_insns > 0 ? wdr_seccomp_install(&b->filter) : 0;
 	if (r < 0)
 		return wdr_err_wrap(err, r, "seccomp");
 	r = execute(b->spec);

@@ -34,7 +34,10 @@ void wdr_init_send(struct child *c, const struct native_msg *m, int fd)
 		cm->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(cm), &fd, sizeof(fd));
 	}
-	(void)sendmsg(c->ctl, &h, MSG_NOSIGNAL);
+	while (sendmsg(c->ctl, &h, MSG_NOSIGNAL) < 0) {
+		if (errno != EINTR)
+			_exit(EXIT_NOT_STARTED);
+	}
 }
 
 static void take_command(struct child *c)
@@ -48,13 +51,25 @@ static void take_command(struct child *c)
 		(void)kill(c->main_pid, cmd.value);
 }
 
+/* As long as the main process was not waited for there is one to wait for. */
+static _Noreturn void lose_main(struct child *c)
+{
+	struct native_msg m = { .type = NATIVE_MSG_FAILED, .value = EXIT_NOT_STARTED };
+
+	(void)wdr_err_set(&m.err, -errno, "wait for the program: %s", strerror(errno));
+	wdr_init_send(c, &m, -1);
+	_exit(EXIT_NOT_STARTED);
+}
+
 static void reap(struct child *c)
 {
 	struct native_msg m = { .type = NATIVE_MSG_EXITED };
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG)) != 0) {
+		if (pid < 0 && errno != EINTR)
+			lose_main(c);
 		if (pid != c->main_pid)
 			continue;
 		m.value = status;
@@ -63,15 +78,16 @@ static void reap(struct child *c)
 	}
 }
 
-_Noreturn void wdr_init_reap(struct child *c, int chld)
+_Noreturn void wdr_init_reap(struct child *c)
 {
 	uint64_t wall = c->b->spec->policy->limits.wall_ns;
 	struct pollfd p[] = { { .fd = c->ctl, .events = POLLIN },
-			      { .fd = chld, .events = POLLIN } };
+			      { .fd = c->chld, .events = POLLIN } };
 	struct signalfd_siginfo si;
 	struct timespec now;
 	struct timespec left;
 	uint64_t end = 0;
+	int n;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	if (wall != WDR_UNLIMITED)
@@ -87,10 +103,13 @@ _Noreturn void wdr_init_reap(struct child *c, int chld)
 			_exit(0);
 		left.tv_sec = (time_t)((end - t) / NS_PER_S);
 		left.tv_nsec = (long)((end - t) % NS_PER_S);
-		if (ppoll(p, 2, end ? &left : NULL, NULL) <= 0)
+		n = ppoll(p, 2, end ? &left : NULL, NULL);
+		if (n < 0 && errno != EINTR)
+			lose_main(c);
+		if (n <= 0)
 			continue;
 		if (p[1].revents)
-			(void)!read(chld, &si, sizeof(si));
+			(void)!read(c->chld, &si, sizeof(si));
 		if (p[0].revents)
 			take_command(c);
 	}

@@ -9,6 +9,7 @@
 struct child {
 	struct wdr_backend_job *b;
 	int ctl;
+	int chld; /* signalfd, once it watches */
 	int stdio[3];
 	int tty_master;
 	pid_t main_pid;
@@ -17,11 +18,11 @@ struct child {
 /* First of all: give up what was inherited of the caller's and is no limit. */
 int wdr_init_shed(struct child *c, struct wdr_err *err) wdr_must_check;
 
-/* Tell the supervisor, with a descriptor if @fd is one. A supervisor that is gone is no error. */
+/* Tell the supervisor, with a descriptor if @fd is one. Where it can't be told, the job ends. */
 void wdr_init_send(struct child *c, const struct native_msg *m, int fd);
 
 /* Set the mask and open the signalfd that tells of children. Descriptor or -errno. */
 int wdr_init_watch(struct wdr_err *err) wdr_must_check;
 
 /* Reap until the main process ends, then end: the kernel kills what is left of the namespace. */
-_Noreturn void wdr_init_reap(struct child *c, int chld_fd);
+_Noreturn void wdr_init_reap(struct child *c);

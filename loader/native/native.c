@@ -93,46 +93,56 @@ static uint64_t clone_flags(const struct wdr_spec *s)
 	return flags;
 }
 
+static long clone_now(struct clone_args *ca, struct wdr_err *err)
+{
+	long pid = syscall(SYS_clone3, ca, sizeof(*ca));
+
+	return pid < 0 ?
+		       wdr_err_set(err, -errno, "clone3 with new namespaces: %s", strerror(errno)) :
+		       pid;
+}
+
 /*
  * clone3 as @owner, with our capabilities. What a user namespace's processes take of per-user
  * quotas (inotify, pending signals, locked memory, namespaces: kernel/ucount.c) is charged to its
  * creator outside, too: as root, every job and root itself would share one quota. A change of user
  * clears the parent-death signal; ours may be our caller's, so it is put back.
  */
-static long clone_owned(struct clone_args *ca, uid_t owner)
+static long clone_owned(struct clone_args *ca, uid_t owner, struct wdr_err *err)
 {
 	int bits = prctl(PR_GET_SECUREBITS);
-	int saved_errno;
 	int death = 0;
 	long pid;
 
 	if (bits < 0 || prctl(PR_GET_PDEATHSIG, &death) < 0 ||
 	    prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP) < 0 || seteuid(owner) < 0)
-		return -1;
-	pid = syscall(SYS_clone3, ca, sizeof(*ca));
-	saved_errno = errno;
-	if (pid != 0 && (seteuid(0) < 0 || prctl(PR_SET_SECUREBITS, bits) < 0 ||
-			 prctl(PR_SET_PDEATHSIG, death) < 0))
-		return -1;
-	errno = saved_errno;
-	return pid;
+		return wdr_err_set(err, -errno, "become the job's uid %u: %s", owner,
+				   strerror(errno));
+	pid = clone_now(ca, err);
+	if (pid == 0 || (seteuid(0) == 0 && prctl(PR_SET_SECUREBITS, bits) == 0 &&
+			 prctl(PR_SET_PDEATHSIG, death) == 0))
+		return pid;
+	if (pid > 0)
+		(void)kill((pid_t)pid, SIGKILL);
+	return wdr_err_set(err, -errno, "be root again: %s", strerror(errno));
 }
 
-static long clone_as(const struct wdr_spec *s, struct clone_args *ca)
+static long clone_as(const struct wdr_spec *s, struct clone_args *ca, struct wdr_err *err)
 {
-	long pid = s->privileged && (ca->flags & CLONE_NEWUSER) ?
-			   clone_owned(ca, s->host_uid) :
-			   syscall(SYS_clone3, ca, sizeof(*ca));
-
-	return pid < 0 ? -errno : pid;
+	return s->privileged && (ca->flags & CLONE_NEWUSER) ? clone_owned(ca, s->host_uid, err) :
+							      clone_now(ca, err);
 }
 
-static int enter_net(struct wdr_backend_job *b, struct clone_args *ca, int home_fd)
+static int enter_net(struct wdr_backend_job *b, struct clone_args *ca, int home_fd,
+		     struct wdr_err *err)
 {
 	int r;
 
 	if (b->spec->net_fd >= 0)
-		return setns(b->spec->net_fd, CLONE_NEWNET) < 0 ? -errno : 0;
+		return setns(b->spec->net_fd, CLONE_NEWNET) < 0 ?
+			       wdr_err_set(err, -errno, "enter the job's network: %s",
+					   strerror(errno)) :
+			       0;
 	r = wdr_native_enter_spare_net(b, home_fd);
 	if (r == 0)
 		ca->flags &= ~(uint64_t)CLONE_NEWNET;
@@ -143,25 +153,27 @@ static int enter_net(struct wdr_backend_job *b, struct clone_args *ca, int home_
  * In the network namespace that was made for the job, to be born there: once it is in a user
  * namespace of its own it may not enter one that is root's.
  */
-static long clone_in_net(struct wdr_backend_job *b, struct clone_args *ca)
+static long clone_in_net(struct wdr_backend_job *b, struct clone_args *ca, struct wdr_err *err)
 {
 	wdr_close_ int home = -1;
 	long pid;
 
 	if (b->spec->net_fd < 0 && !(b->spec->privileged && (ca->flags & CLONE_NEWNET)))
-		return clone_as(b->spec, ca);
+		return clone_as(b->spec, ca, err);
 	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (home < 0 && b->spec->net_fd < 0)
+		return clone_as(b->spec, ca, err);
 	if (home < 0)
-		return b->spec->net_fd < 0 ? clone_as(b->spec, ca) : -errno;
-	pid = enter_net(b, ca, home);
+		return wdr_err_set(err, -errno, "own network: %s", strerror(errno));
+	pid = enter_net(b, ca, home, err);
 	if (pid < 0)
 		return pid;
-	pid = clone_as(b->spec, ca);
+	pid = clone_as(b->spec, ca, err);
 	if (pid == 0 || setns(home, CLONE_NEWNET) == 0)
 		return pid;
 	if (pid > 0)
 		(void)kill((pid_t)pid, SIGKILL);
-	return -errno;
+	return wdr_err_set(err, -errno, "leave the job's network: %s", strerror(errno));
 }
 
 static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)
@@ -178,13 +190,12 @@ static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_er
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)s->cgroup_fd;
 	}
-	pid = clone_in_net(b, &ca);
+	pid = clone_in_net(b, &ca, err);
 	if (pid == 0)
 		wdr_native_child(b, child_ctl);
 	if (pid < 0) {
 		b->pidfd = -1;
-		return wdr_err_set(err, (int)pid, "clone3 with new namespaces: %s",
-				   strerror((int)-pid));
+		return (int)pid;
 	}
 	b->pid = (pid_t)pid;
 	return 0;
@@ -295,7 +306,9 @@ static int native_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret
 	struct cmsghdr *c;
 	ssize_t n;
 
-	n = recvmsg(b->ctl_fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	do {
+		n = recvmsg(b->ctl_fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
 	if (n == 0)
