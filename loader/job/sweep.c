@@ -4,7 +4,6 @@
 
 #include "base/wdr_log.h"
 #include "job/job_priv.h"
-#include "native/native.h"
 
 struct trees {
 	struct wdr_cgroup_tree *judged, *plain;
@@ -37,8 +36,6 @@ int wdr_job_sweep_with(struct wdr_state *state)
 	struct trees t = { 0 };
 	int n = wdr_state_sweep(state, sweep_job, &t);
 
-	if (n > 0 && geteuid() == 0)
-		wdr_native_drop_spare_nets(wdr_state_cache_dir(state));
 	wdr_cgroup_tree_freep(&t.judged);
 	wdr_cgroup_tree_freep(&t.plain);
 	return n;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "job/job_priv.h"
-#include "native/native.h"
 
 static int refuse_while_jobs_run(struct wdr_err *err)
 {
@@ -24,14 +23,6 @@ static int refuse_while_jobs_run(struct wdr_err *err)
 	return r > 0 ? wdr_err_set(err, -EBUSY, "%d job%s: %s", r, r > 1 ? "s run" : " runs",
 				   names) :
 		       0;
-}
-
-static void remove_spares(void)
-{
-	wdr_state_ struct wdr_state *state = NULL;
-
-	if (geteuid() == 0 && wdr_state_open(&state, NULL) == 0)
-		wdr_native_drop_spare_nets(wdr_state_cache_dir(state));
 }
 
 static int remove_net(struct wdr_err *err)
@@ -55,7 +46,6 @@ int wdr_job_unload(struct wdr_err *err)
 		r = remove_net(err);
 	if (r < 0)
 		return r;
-	remove_spares();
 	wdr_cgroup_trim();
 	return 0;
 }

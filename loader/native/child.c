@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -142,13 +143,16 @@ static int start_clocks(struct child *c, struct wdr_err *err)
 static int raise_loopback(struct child *c, struct wdr_err *err)
 {
 	const struct wdr_spec *s = c->b->spec;
-	int r;
+	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	wdr_close_ int fd = -1;
 
-	if (s->policy->net.mode == WDR_NET_HOST || s->net_fd >= 0 || c->b->spare_net.lock_fd >= 0 ||
+	if (s->policy->net.mode == WDR_NET_HOST || s->net_fd >= 0 ||
 	    (s->waived & WDR_PROT_BIT(WDR_PROT_NET_NS)))
 		return 0;
-	r = wdr_native_raise_loopback();
-	return r < 0 ? wdr_err_set(err, r, "bring up loopback: %s", strerror(-r)) : 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
+		return wdr_err_set(err, -errno, "bring up loopback: %s", strerror(errno));
+	return 0;
 }
 
 static int enter_root(struct child *c, struct wdr_err *err)

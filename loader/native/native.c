@@ -43,7 +43,6 @@ static void native_freep(struct wdr_backend_job **pb)
 		while (waitid(P_PIDFD, (id_t)b->pidfd, &si, WEXITED) < 0 && errno == EINTR)
 			;
 	}
-	wdr_native_give_spare_net(b);
 	wdr_closep(&b->pidfd);
 	wdr_closep(&b->ctl_fd);
 	for (size_t i = 0; i < b->n_mounts; i++)
@@ -67,7 +66,6 @@ static int new_job(const struct wdr_spec *s, struct wdr_backend_job **ret)
 		return -ENOMEM;
 	b->spec = s;
 	b->pidfd = b->ctl_fd = b->root.fd = b->prepared.fd = b->prepared.lock_fd = -1;
-	b->spare_net.lock_fd = -1;
 	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
 		b->views[i].fd = -1;
 	b->mounts = calloc(s->policy->fs.n_mounts + 1, sizeof(*b->mounts));
@@ -133,42 +131,19 @@ static long clone_as(const struct wdr_spec *s, struct clone_args *ca, struct wdr
 							      clone_now(ca, err);
 }
 
-static int enter_net(struct wdr_backend_job *b, struct clone_args *ca, int home_fd,
-		     struct wdr_err *err)
-{
-	int r;
-
-	if (b->spec->net_fd >= 0)
-		return setns(b->spec->net_fd, CLONE_NEWNET) < 0 ?
-			       wdr_err_set(err, -errno, "enter the job's network: %s",
-					   strerror(errno)) :
-			       0;
-	r = wdr_native_enter_spare_net(b, home_fd);
-	if (r == 0)
-		ca->flags &= ~(uint64_t)CLONE_NEWNET;
-	return 0; /* without, clone3 makes one */
-}
-
-/*
- * In the network namespace that was made for the job, to be born there: once it is in a user
- * namespace of its own it may not enter one that is root's.
- */
-static long clone_in_net(struct wdr_backend_job *b, struct clone_args *ca, struct wdr_err *err)
+/* In the network namespace that was made for the job, to be born there: once it is in a user
+ * namespace of its own it may not enter one that is root's. */
+static long clone_in_net(const struct wdr_spec *s, struct clone_args *ca, struct wdr_err *err)
 {
 	wdr_close_ int home = -1;
 	long pid;
 
-	if (b->spec->net_fd < 0 && !(b->spec->privileged && (ca->flags & CLONE_NEWNET)))
-		return clone_as(b->spec, ca, err);
+	if (s->net_fd < 0)
+		return clone_as(s, ca, err);
 	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (home < 0 && b->spec->net_fd < 0)
-		return clone_as(b->spec, ca, err);
-	if (home < 0)
-		return wdr_err_set(err, -errno, "own network: %s", strerror(errno));
-	pid = enter_net(b, ca, home, err);
-	if (pid < 0)
-		return pid;
-	pid = clone_as(b->spec, ca, err);
+	if (home < 0 || setns(s->net_fd, CLONE_NEWNET) < 0)
+		return wdr_err_set(err, -errno, "enter the job's network: %s", strerror(errno));
+	pid = clone_as(s, ca, err);
 	if (pid == 0 || setns(home, CLONE_NEWNET) == 0)
 		return pid;
 	if (pid > 0)
@@ -190,7 +165,7 @@ static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_er
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)s->cgroup_fd;
 	}
-	pid = clone_in_net(b, &ca, err);
+	pid = clone_in_net(s, &ca, err);
 	if (pid == 0)
 		wdr_native_child(b, child_ctl);
 	if (pid < 0) {

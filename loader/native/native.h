@@ -5,6 +5,3 @@
 #include "model/backend.h"
 
 extern const struct wdr_backend_ops wdr_native_ops;
-
-/* Unmount and remove the network namespaces that are kept for jobs in @cache_dir and not in use. */
-void wdr_native_drop_spare_nets(const char *cache_dir);

@@ -56,13 +56,6 @@ struct native_prepared {
 	char *binds; /* the host's folders that belong into it, a line each */
 };
 
-/* The network namespace of a job that has no network, which the next such job may get. */
-struct native_spare_net {
-	int lock_fd; /* -1: the job has none of these */
-	unsigned int number;
-	bool kept; /* mounted, and so there when the job is gone */
-};
-
 struct wdr_backend_job {
 	const struct wdr_spec *spec;
 	pid_t pid;
@@ -73,7 +66,6 @@ struct wdr_backend_job {
 	struct native_tree views[WDR_SPEC_MAX_VIEWS];
 	struct native_tree root; /* of --root; target NULL where there is none */
 	struct native_prepared prepared;
-	struct native_spare_net spare_net;
 	struct wdr_seccomp_filter filter;
 };
 
@@ -86,17 +78,6 @@ int wdr_native_open_trees(struct wdr_backend_job *b, struct wdr_err *err) wdr_mu
  */
 void wdr_native_open_prepared(struct wdr_backend_job *b);
 void wdr_native_close_prepared(struct wdr_backend_job *b);
-
-/*
- * Enter a network namespace that no job has used, with loopback up, and reserve it for this one.
- * -errno where there is none to be had; we are then in that of @home_fd, where we were before.
- */
-int wdr_native_enter_spare_net(struct wdr_backend_job *b, int home_fd) wdr_must_check;
-/* No process of the job is left: leave the namespace to another job. */
-void wdr_native_give_spare_net(struct wdr_backend_job *b);
-
-/* In the caller's network namespace. 0 or -errno. */
-int wdr_native_raise_loopback(void) wdr_must_check;
 
 /* Everything from clone3 on; ends in _exit. @ctl_fd is pid 1's end. */
 _Noreturn void wdr_native_child(struct wdr_backend_job *b, int ctl_fd);

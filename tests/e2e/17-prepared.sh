@@ -1,11 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is kept from job to job is what the job would have made itself. A root follows the host's
-# /etc, shows nothing that is not public and belongs to nobody inside; a network namespace goes on
-# to another job only if it was not used. Neither grows without end.
+# A root that is kept ready from job to job is what the job would have made itself: it follows the
+# host's /etc, shows nothing that is not public, belongs to nobody inside, and does not grow.
 # timeout: 120
 . "$(dirname "$0")/../lib/tap.sh"
-need python3
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 if [ -z "$WDR_IN_NS" ]; then
 	WDR_IN_NS=1 exec unshare -m --propagation private sh "$0"
@@ -57,50 +55,6 @@ wait
 like "but none that is used" "$(tr '\n' ' ' <"$TMPDIR/late")" '^root:x:0: user:x:1000: '
 
 warder run -- true
-net() { warder run "$@" -- readlink /proc/self/ns/net | tr -dc 0-9; }
-nets() { stat -f -c %t $CACHE/net-* | grep -c 6e736673; } # NSFS_MAGIC of linux/magic.h
-# Counts of loopback, and of what could not be sent at all, before and after.
-use() {
-	warder run -- python3 -c "
-import socket
-s = socket.socket($1)
-try:
-    $2
-except OSError:
-    pass"
-}
-A=$(net)
-is "a job without network gets the namespace of the last one" "$(net)" "$A"
-is "in which loopback is up" "$(warder run -- sed -n 's/ .*//p' /proc/net/if_inet6)" 00000000000000000000000000000001
-for u in 'socket.AF_INET, socket.SOCK_DGRAM|s.sendto(b"x", ("127.0.0.1", 9))' \
-	'socket.AF_INET6, socket.SOCK_DGRAM|s.sendto(b"x", ("::1", 9))' \
-	'socket.AF_INET|s.connect(("127.0.0.1", 9))' \
-	'socket.AF_INET|s.connect(("192.0.2.1", 9))' \
-	'socket.AF_INET6|s.connect(("2001:db8::1", 9))'; do
-	A=$(net)
-	use "${u%%|*}" "${u#*|}"
-	unlike "but not after ${u#*|}" "$(net)" "$A"
-done
-use socket.AF_UNIX 's.bind("/tmp/s")'
-A=$(net)
-warder run -- sh -c 'readlink /proc/self/ns/net; read -r x' <"$TMPDIR/in" >"$TMPDIR/late" &
-exec 5>"$TMPDIR/in"
-ok "one that is in use" wait_for 5 grep -qF "$A" "$TMPDIR/late"
-unlike "is not another's" "$(net)" "$A"
-exec 5>&-
-wait
-warder run -- sh -c 'readlink /proc/self/ns/net; read -r x' <"$TMPDIR/in" >"$TMPDIR/late" &
-exec 5>"$TMPDIR/in"
-wait_for 5 grep -q net "$TMPDIR/late"
-kill -9 $!
-exec 5>&-
-wait
-is "two are kept then" "$(nets)" 2
-unlike "one whose supervisor was killed is not taken" "$(net)" "$(tr -dc 0-9 <"$TMPDIR/late")"
-is "and others go with it" "$(nets)" 1
-ok "all of them can be removed" warder unload
-is "at once" "$(nets)" 0
-
 find $CACHE -name binds -delete
 run warder run -- stat -c %U /
 is "where none can be had, a job makes its own" "$OUT/$RC" user/0
