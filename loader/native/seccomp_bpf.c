@@ -26,6 +26,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "halves of arguments a
 #define X32_AFTER 0x80000000u
 #define MAX_RUNS  (WDR_SYSCALL_MAX + 3)
 #define MAX_JUMP  UINT8_MAX
+#define MAX_CHECK 64 /* instructions of a check, three a test at most */
 
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
 
@@ -38,7 +39,8 @@ struct code {
 	struct sock_filter insns[BPF_MAXINSNS];
 	size_t at; /* index of the first instruction; BPF_MAXINSNS while there is none */
 	bool full;
-	uint32_t refusal; /* what REFUSE returns */
+	uint32_t refusal;		  /* what REFUSE returns */
+	size_t returns[WDR_SECCOMP_NEXT]; /* where each verdict was last written; 0: not yet */
 };
 
 static void push(struct code *c, struct sock_filter insn)
@@ -50,29 +52,45 @@ static void push(struct code *c, struct sock_filter insn)
 	c->insns[--c->at] = insn;
 }
 
-static void push_verdict(struct code *c, uint8_t verdict)
+/*
+ * A return of @verdict, written if there is none in reach of what comes next, of a whole check even.
+ * That one serves for many is a third of the filter, which the kernel compiles for each job.
+ */
+static size_t return_of(struct code *c, uint8_t verdict)
 {
 	uint32_t ret = SECCOMP_RET_ERRNO | ENOSYS;
 
+	if (c->returns[verdict] && c->returns[verdict] - c->at <= MAX_JUMP - MAX_CHECK)
+		return c->returns[verdict];
 	if (verdict == WDR_SECCOMP_ALLOW)
 		ret = SECCOMP_RET_ALLOW;
 	else if (verdict == WDR_SECCOMP_REFUSE)
 		ret = c->refusal;
 	push(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, ret));
+	c->returns[verdict] = c->at;
+	return c->at;
 }
 
-/* Where a test of the check whose returns are at @allow and @refuse goes for @verdict. */
-static uint8_t distance(const struct code *c, uint8_t verdict, size_t allow, size_t refuse)
+/* What a jump that comes next takes to @target: at most one instruction may come between. */
+static size_t in_reach(struct code *c, size_t target)
 {
-	if (verdict == WDR_SECCOMP_NEXT)
-		return 0;
-	return (uint8_t)((verdict == WDR_SECCOMP_ALLOW ? allow : refuse) - c->at);
+	if (target - c->at < MAX_JUMP)
+		return target;
+	push(c, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(target - c->at)));
+	return c->at;
 }
 
-static void push_test(struct code *c, const struct wdr_seccomp_test *t, size_t allow, size_t refuse)
+/* Where a test goes: @next is what comes after it, @returns are those of the check. */
+static uint8_t distance(const struct code *c, uint8_t verdict, const size_t *returns, size_t next)
 {
-	uint8_t hit = distance(c, t->hit, allow, refuse),
-		miss = distance(c, t->miss, allow, refuse);
+	return (uint8_t)((verdict == WDR_SECCOMP_NEXT ? next : returns[verdict]) - c->at);
+}
+
+static void push_test(struct code *c, const struct wdr_seccomp_test *t, const size_t *returns,
+		      size_t next)
+{
+	uint8_t hit = distance(c, t->hit, returns, next);
+	uint8_t miss = distance(c, t->miss, returns, next);
 	size_t word = offsetof(struct seccomp_data, args) + 8 * t->arg + (t->high ? 4 : 0);
 
 	if (t->any) {
@@ -87,43 +105,37 @@ static void push_test(struct code *c, const struct wdr_seccomp_test *t, size_t a
 	push(c, (struct sock_filter)LOAD(word));
 }
 
-static void push_check(struct code *c, const struct wdr_seccomp_check *check)
+static size_t push_check(struct code *c, const struct wdr_seccomp_check *check)
 {
-	bool ends_allowed = check->end == WDR_SECCOMP_ALLOW;
-	size_t last, end;
+	size_t returns[WDR_SECCOMP_NEXT];
+	size_t next;
 
-	/* The last test falls through to @end. */
-	push_verdict(c, ends_allowed ? WDR_SECCOMP_REFUSE : WDR_SECCOMP_ALLOW);
-	last = c->at;
-	push_verdict(c, check->end);
-	end = c->at;
-	for (size_t i = check->n_tests; i-- > 0;)
-		push_test(c, &check->tests[i], ends_allowed ? end : last,
-			  ends_allowed ? last : end);
+	returns[WDR_SECCOMP_UNKNOWN] = 0; /* no test says that */
+	returns[WDR_SECCOMP_REFUSE] = return_of(c, WDR_SECCOMP_REFUSE);
+	returns[WDR_SECCOMP_ALLOW] = return_of(c, WDR_SECCOMP_ALLOW);
+	next = returns[check->end];
+	for (size_t i = check->n_tests; i-- > 0;) {
+		push_test(c, &check->tests[i], returns, next);
+		next = c->at;
+	}
+	return next;
 }
 
-static void push_tree(struct code *c, const struct run *runs, size_t n)
+/* Returns where the tree begins, which may be a return that others share. */
+static size_t push_tree(struct code *c, const struct run *runs, size_t n)
 {
-	size_t half = n / 2, right, d;
+	size_t half = n / 2, left, right;
 
-	if (n == 1) {
-		if (runs->what.check)
-			push_check(c, runs->what.check);
-		else
-			push_verdict(c, runs->what.verdict);
-		return;
-	}
-	push_tree(c, runs + half, n - half);
-	right = c->at;
-	push_tree(c, runs, half);
-	d = right - c->at;
-	if (d <= MAX_JUMP) {
-		push(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, runs[half].first,
-						     (uint8_t)d, 0));
-		return;
-	}
-	push(c, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)d));
-	push(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, runs[half].first, 0, 1));
+	if (n == 1)
+		return runs->what.check ? push_check(c, runs->what.check) :
+					  return_of(c, runs->what.verdict);
+	right = push_tree(c, runs + half, n - half);
+	left = push_tree(c, runs, half);
+	right = in_reach(c, right);
+	left = in_reach(c, left);
+	push(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, runs[half].first,
+					     (uint8_t)(right - c->at), (uint8_t)(left - c->at)));
+	return c->at;
 }
 
 static void add_run(struct run *runs, size_t *n, uint32_t first, struct wdr_seccomp_entry what)
@@ -163,9 +175,10 @@ int wdr_seccomp_compile(const struct wdr_seccomp_entry table[WDR_SYSCALL_MAX], b
 	c.at = BPF_MAXINSNS;
 	c.full = false;
 	c.refusal = kill ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
-	push_tree(&c, runs, n);
+	memset(c.returns, 0, sizeof(c.returns));
+	(void)push_tree(&c, runs, n);
 	push(&c, (struct sock_filter)LOAD(offsetof(struct seccomp_data, nr)));
-	push_verdict(&c, WDR_SECCOMP_REFUSE);
+	push(&c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, c.refusal));
 	push(&c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0));
 	push(&c, (struct sock_filter)LOAD(offsetof(struct seccomp_data, arch)));
 	if (c.full)
