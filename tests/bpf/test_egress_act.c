@@ -40,8 +40,8 @@ static const struct row {
 	int want;   /* errno of connect, or of the answer to a datagram; 0: it works */
 	int reason; /* of the denial */
 } rows[] = {
-	{ "tcp, allowed", "198.51.100.10", 80, SOCK_STREAM, BORN, 0, 0 },
 	{ "tcp, other port", "198.51.100.10", 81, SOCK_STREAM, BORN, EPERM, WDR_REASON_DEFAULT },
+	{ "tcp, allowed", "198.51.100.10", 80, SOCK_STREAM, BORN, 0, 0 },
 	{ "tcp, denied by a rule", "198.51.100.66", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_RULE },
 	{ "tcp, elsewhere", "203.0.113.10", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_DEFAULT },
 	{ "tcp, the host", "10.9.0.1", 80, SOCK_STREAM, BORN, EPERM, WDR_REASON_PRIVATE },

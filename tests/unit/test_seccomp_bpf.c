@@ -174,7 +174,7 @@ static void says_what_the_table_says(void **state)
 		wdr_seccomp_filter_free(&f);
 	}
 	/* Some had jumps that do not fit eight bits. */
-	assert_true(longest > 2000);
+	assert_true(longest > 1000);
 }
 
 static void a_table_of_one_verdict_is_short(void **state)
