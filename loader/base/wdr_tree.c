@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -106,33 +105,42 @@ static int write_maps(pid_t pid, enum wdr_idmap map, struct wdr_ids in, struct w
 	return r < 0 ? r : write_proc(pid, "uid_map", wdr_idmap_swap_text(in.uid, out.uid, text));
 }
 
-/* A user namespace exists as long as somebody holds it: borrow one from a child that only waits. */
+/* Be the holder of a user namespace until the other end of @hold is closed. */
+static _Noreturn void hold_userns(const int hold[2])
+{
+	char byte;
+
+	(void)close(hold[1]);
+	while (read(hold[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+/*
+ * A user namespace exists as long as somebody holds it: borrow one from a child that only waits. It
+ * ends with its pipe, so that no signal that a filter around us refuses could make us wait for ever.
+ */
 static int make_userns(enum wdr_idmap map, struct wdr_ids in, struct wdr_ids out)
 {
-	pid_t parent = getpid();
+	int hold[2], r, fd = -1;
 	char path[64];
 	siginfo_t si;
-	int fd = -1;
 	pid_t pid;
-	int r;
 
-	pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
-	if (pid < 0)
+	if (pipe2(hold, O_CLOEXEC) < 0)
 		return -errno;
-	if (pid == 0) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-			_exit(1);
-		for (;;)
-			(void)pause();
-	}
-	r = write_maps(pid, map, in, out);
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid == 0)
+		hold_userns(hold);
+	r = pid < 0 ? -errno : write_maps(pid, map, in, out);
 	if (r == 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		r = fd < 0 ? -errno : fd;
 	}
-	(void)kill(pid, SIGKILL);
-	while (waitid(P_PID, (id_t)pid, &si, WEXITED) < 0 && errno == EINTR)
+	(void)close(hold[0]);
+	(void)close(hold[1]);
+	while (pid > 0 && waitid(P_PID, (id_t)pid, &si, WEXITED) < 0 && errno == EINTR)
 		;
 	return r;
 }

@@ -85,6 +85,7 @@ static int try_one(const struct wdr_trial *t, const char **ret_step)
 	r = pid < 0 ? -errno : converse(t, (pid_t)pid, &p, ret_step);
 	if (pid < 0)
 		goto out;
+	wdr_closep(&p.go[1]); /* it ends with its pipe where no signal may be sent */
 	(void)kill((pid_t)pid, SIGKILL);
 	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
 		;

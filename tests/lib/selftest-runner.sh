@@ -60,20 +60,20 @@ counts "no TAP, good" "1 passed, 0 failed, 0 skipped"
 script t 'exit 1'
 counts "no TAP, bad" "0 passed, 1 failed, 0 skipped"
 script t '# timeout: 1
-echo 1..1; echo ok 1; sleep 60'
+echo 1..1; echo ok 1; sleep 8160'
 counts "too late" "1 passed, 1 failed, 0 skipped"
 like "and it says so" "$shown" 'no end after 1 s'
-script t 'echo 1..1; sleep 61 & echo ok 1'
+script t 'echo 1..1; sleep 8161 & echo ok 1'
 counts "a process left behind" "1 passed, 1 failed, 0 skipped"
-like "is named" "$shown" 'left process [0-9]+ behind: sleep 61'
-script t 'echo 1..1; setsid env -i sleep 62 & sleep 0.1; echo ok 1'
+like "is named" "$shown" 'left process [0-9]+ behind: sleep 8161'
+script t 'echo 1..1; setsid env -i sleep 8162 & sleep 0.1; echo ok 1'
 counts "one that hid in another session" "1 passed, 1 failed, 0 skipped"
-script t 'touch "$TREE/started"; sleep 60'
+script t 'touch "$TREE/started"; sleep 8160'
 "$TREE/tests/lib/run.py" --tier unit "$TREE/tests/t" >"$TREE/log" &
 wait_for 5 test -f "$TREE/started"
 kill $!
 exits "a runner that is told to stop" 143 wait $!
-fails "and none of them lives on" pgrep -f '^sleep 6[012]$'
+fails "and none of them lives on" pgrep -f '^sleep 816[012]$'
 script t '. "$(dirname "$0")/lib/tap.sh"
 cleanup() { echo gone >>"$TREE/cleaned"; }
 begin cleanup
