@@ -287,12 +287,9 @@ int main(void)
 
 	if (r)
 		return r;
-	r = wdr_kern_open(&env.at, &kern, NULL);
-	if (!r)
-		r = wdr_kern_join(kern, NULL);
+	r = kern_env_join(&env, &kern);
 	r = r ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
-	wdr_kern_leave(kern);
-	wdr_kern_freep(&kern);
+	kern_env_leave(&kern);
 	kern_env_stop(&env);
 	return r;
 }

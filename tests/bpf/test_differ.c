@@ -319,13 +319,10 @@ int main(void)
 		return r;
 	(void)kern_net_veth("wdr-h0", &job_ns);
 	job_cg = kern_env_cgroup(&env, "job");
-	r = wdr_kern_open(&env.at, &kern, NULL);
-	if (!r)
-		r = wdr_kern_join(kern, NULL);
+	r = kern_env_join(&env, &kern);
 	prog_fd = kern_env_program(&env, "wdr_tc_out");
 	r = r ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
-	wdr_kern_leave(kern);
-	wdr_kern_freep(&kern);
+	kern_env_leave(&kern);
 	kern_env_stop(&env);
 	return r;
 }

@@ -293,14 +293,11 @@ int main(void)
 	if (unshare(CLONE_NEWNET) < 0)
 		return 1;
 	kern_net_ip("link set lo up");
-	r = wdr_kern_open(&env.at, &kern, NULL);
-	if (!r)
-		r = wdr_kern_join(kern, NULL);
+	r = kern_env_join(&env, &kern);
 	prog_fd[OUT] = kern_env_program(&env, "wdr_tc_out");
 	prog_fd[IN] = kern_env_program(&env, "wdr_tc_in");
 	r = r ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
-	wdr_kern_leave(kern);
-	wdr_kern_freep(&kern);
+	kern_env_leave(&kern);
 	kern_env_stop(&env);
 	return r;
 }

@@ -289,12 +289,9 @@ int main(void)
 	world_ns = kern_net_world();
 	server = kern_net_serve(world_ns);
 	job_cg = kern_env_cgroup(&env, "job");
-	r = wdr_kern_open(&env.at, &kern, NULL);
-	if (!r)
-		r = wdr_kern_join(kern, NULL);
+	r = kern_env_join(&env, &kern);
 	r = r ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
-	wdr_kern_leave(kern);
-	wdr_kern_freep(&kern);
+	kern_env_leave(&kern);
 	(void)kill(server, SIGKILL);
 	(void)waitpid(server, NULL, 0);
 	kern_env_stop(&env);

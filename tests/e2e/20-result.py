@@ -6,19 +6,13 @@ import base64, json, os, re, signal, subprocess, sys, tempfile
 
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import tap
+from tap import ok
+
 WARDER = os.environ.get("WDR_BUILD", "build/plain") + "/bin/warder"
 VALIDATOR = jsonschema.Draft202012Validator(json.load(open("docs/result.schema.json")))
 TMP = tempfile.mkdtemp()
-count = bad = 0
-
-
-def ok(condition, what, *notes):
-    global count, bad
-    count += 1
-    bad += not condition
-    print(f"{'' if condition else 'not '}ok {count} - {what}")
-    for note in notes if not condition else ():
-        print(f"# {str(note)[:2000]}")
 
 
 def run(*args, **kw):
@@ -36,7 +30,7 @@ def result(*args):
 
 
 def policy(**sections):
-    path = f"{TMP}/policy{count}.json"
+    path = f"{TMP}/policy{tap.count}.json"
     with open(path, "w") as f:
         json.dump({"version": 1, **sections}, f)
     return path
@@ -158,5 +152,4 @@ check_memory()
 check_interrupt()
 check_usage()
 subprocess.run(["rm", "-rf", TMP], check=True)
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(tap.end())

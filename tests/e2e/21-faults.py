@@ -6,7 +6,10 @@ First each of a table always fails; then, one run each, every single call that w
 once. A job that runs all the same must have every protection: it prints what surrounds it.
 """
 # timeout: 240
-import collections, errno, glob, json, os, re, shutil, signal, subprocess, sys, time
+import collections, errno, json, os, re, shutil, signal, subprocess, sys, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from tap import end, left, ok, skip_all
 
 BUILD = os.environ["WDR_BUILD"]
 HELPERS = f"{BUILD}/tests/helpers"
@@ -14,7 +17,6 @@ FAULT = f"{HELPERS}/fault"
 NAMESPACES = [os.readlink(f"/proc/self/ns/{n}") for n in os.listdir("/proc/self/ns")]
 AS_ALWAYS = "as always"
 BOUND_S = 1.0
-count = bad = 0
 
 # The call, how it fails, and what is said of it. ENOSYS: an old kernel. EPERM: another's filter.
 TABLE = """
@@ -78,15 +80,6 @@ unlinkat                EPERM   as always
 """
 
 
-def ok(condition, what, *notes):
-    global count, bad
-    count += 1
-    bad += not condition
-    print(f"{'' if condition else 'not '}ok {count} - {what}", flush=True)
-    for note in notes[:20] if not condition else ():
-        print(f"# {str(note)[:300]}")
-
-
 def surroundings(text):
     """What must be the same. A root that is kept ready has fewer mounts than one that is made."""
     made = re.compile(r"mount (/etc/\S+ ro,.*|/dev/\S+ .* devtmpfs|/ ro,.*)$")
@@ -114,10 +107,6 @@ def run(*fault, options=(), program=None):
     said = [l for l in lines if not l.startswith("fault: ")]
     call = next((l for l in lines if l.startswith("fault: ")), "")
     return status, out, said, call, time.monotonic() - began
-
-
-def left():
-    return glob.glob("/sys/fs/cgroup/**/warder*/**/j-*", recursive=True) + glob.glob("/run/warder/jobs/*")
 
 
 def check_table():
@@ -185,11 +174,9 @@ def main():
     check_each("with a cold cache", [errno.EPERM, errno.ENOSPC, errno.EMFILE], step=3, cold=True)
     check_each("with a mount and a result", [errno.ENOMEM, errno.ENOSPC, errno.EMFILE], step=3,
                options=["--json", "-v", f"{HELPERS}:/h"], program=["/h/facts", *NAMESPACES])
-    print(f"1..{count}")
-    return 1 if bad else 0
+    return end()
 
 
 if os.geteuid():
-    print("1..0 # SKIP needs root")
-    sys.exit(77)
+    skip_all("needs root")
 sys.exit(main())

@@ -6,14 +6,16 @@ Each job of the table runs beside a neighbour that must end well in time. The bo
 tell a supervisor that waits for the job's pleasure from one that does not, not a fast from a slow one.
 """
 # timeout: 120
-import glob, json, os, re, shutil, subprocess, sys, tempfile, time
+import json, os, re, shutil, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from tap import end, left, ok, skip_all
 
 WALL_S = 2
 LATE_S = 2            # after the wall clock: the job's processes die, and its files go
 NEIGHBOUR_S = 2
 SUPERVISOR_KIB = 8192
 SAN = "/san" in os.environ["WDR_BUILD"]  # its shadow memory is not the supervisor's
-count = bad = 0
 
 # Name, options, the job (python unless a list), why it may end, what it prints when it did its worst.
 TABLE = [
@@ -117,15 +119,6 @@ print('full', full, flush=True)""", "exited oom", ""),
 ]
 
 
-def ok(condition, what, *notes):
-    global count, bad
-    count += 1
-    bad += not condition
-    print(f"{'' if condition else 'not '}ok {count} - {what}", flush=True)
-    for note in notes if not condition else ():
-        print(f"# {str(note)[:300]}")
-
-
 def peak_kib(pid):
     """The most memory that a process ever had resident; 0 once it is gone."""
     try:
@@ -133,10 +126,6 @@ def peak_kib(pid):
             return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
     except (OSError, AttributeError):
         return 0
-
-
-def left():
-    return glob.glob("/sys/fs/cgroup/**/warder*/**/j-*", recursive=True) + glob.glob("/run/warder/jobs/*")
 
 
 def neighbour():
@@ -170,8 +159,7 @@ def hostile(folder, options, program):
 
 def main():
     if os.geteuid() != 0:
-        print("1..0 # SKIP needs root")
-        return 0
+        skip_all("needs root")
     os.environ["PATH"] = f"{os.environ['WDR_BUILD']}/bin:{os.environ['PATH']}"
     folder = tempfile.mkdtemp()
     try:
@@ -185,8 +173,7 @@ def main():
             ok(not left(), f"{name}: nothing is left", *left())
     finally:
         shutil.rmtree(folder)
-    print(f"1..{count}")
-    return bad != 0
+    return end()
 
 
 sys.exit(main())

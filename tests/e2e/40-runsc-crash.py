@@ -4,24 +4,13 @@
 # timeout: 240
 import json, os, signal, subprocess, sys, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import tap
+from tap import ok, skip_all
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARDER = os.path.join(os.environ.get("WDR_BUILD", TOP + "/build/plain"), "bin/warder")
 RESULT = os.path.join(os.environ.get("TMPDIR", "/tmp"), "result.json")
-count = bad = 0
-
-
-def skip_all(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(77)
-
-
-def result(good, what, note=""):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {what}")
-    if not good and note != "":
-        print("# " + str(note).replace("\n", "\n# "))
 
 
 def read(path):
@@ -103,22 +92,22 @@ def lost(name, part, want, runsc):
     os.kill(getattr(job, part), signal.SIGKILL)
     r, err = job.end()
     text = f'{r["exit"]["reason"]}: {r["exit"]["explanation"]}' if r else err
-    result(text in want, f"{name}: {part} killed", f"{text}\nwant one of {want}")
-    result(job.gone(), f"{name}: {part} killed: every process is gone", job.all)
-    result(not cgroups(r["job"]), f"{name}: {part} killed: no cgroup is left", cgroups(r["job"]))
+    ok(text in want, f"{name}: {part} killed", f"{text}\nwant one of {want}")
+    ok(job.gone(), f"{name}: {part} killed: every process is gone", job.all)
+    ok(not cgroups(r["job"]), f"{name}: {part} killed: no cgroup is left", cgroups(r["job"]))
 
 
 def supervisor(name, runsc):
     job = Job(runsc)
     os.kill(job.p.pid, signal.SIGKILL)
-    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)),
+    ok(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)),
            f"{name}: supervisor killed: the job is dead within a second", [p for p in job.all if alive(p)])
     job.p.wait()
     job = Job(runsc)
     os.kill(job.p.pid, signal.SIGSTOP)
     time.sleep(0.1)
     os.kill(job.p.pid, signal.SIGKILL)
-    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)), f"{name}: killed while stopped, too")
+    ok(bool(wait_for(lambda: not any(alive(p) for p in job.all), 1)), f"{name}: killed while stopped, too")
     job.p.wait()
 
 
@@ -131,18 +120,18 @@ def at_steps(name, runsc):
         while p.poll() is None:
             seen.update(q for q in tree(p.pid) if q != p.pid)
         gone = wait_for(lambda: not any(alive(q) for q in seen), 2)
-        result(bool(gone) and p.returncode == -signal.SIGKILL, f"{name}: killed after {step}: nothing runs on",
+        ok(bool(gone) and p.returncode == -signal.SIGKILL, f"{name}: killed after {step}: nothing runs on",
                [p.returncode, [q for q in seen if alive(q)]])
 
 
 def wall(name, runsc):
     job = Job(runsc, "-t", "1")
     os.kill(job.p.pid, signal.SIGSTOP)
-    result(bool(wait_for(lambda: not any(alive(p) for p in job.all), 5)),
+    ok(bool(wait_for(lambda: not any(alive(p) for p in job.all), 5)),
            f"{name}: the wall clock holds for a stopped supervisor")
     os.kill(job.p.pid, signal.SIGCONT)
     r, err = job.end()
-    result(r and r["exit"]["reason"] == "timeout", f"{name}: and is the reason", r and r["exit"])
+    ok(r and r["exit"]["reason"] == "timeout", f"{name}: and is the reason", r and r["exit"])
 
 
 if os.geteuid() != 0:
@@ -161,6 +150,5 @@ for age, path in found:
     supervisor(age, path)
     at_steps(age, path)
     wall(age, path)
-result(read("/proc/mounts") == before, "no mount is left")
-print(f"1..{count}")
-sys.exit(bad != 0)
+ok(read("/proc/mounts") == before, "no mount is left")
+sys.exit(tap.end())

@@ -163,6 +163,24 @@ void kern_env_stop(struct kern_env *e)
 	(void)rmdir(e->dir);
 }
 
+int kern_env_join(const struct kern_env *e, struct wdr_kern **ret)
+{
+	struct wdr_err err = { 0 };
+	int r = wdr_kern_open(&e->at, ret, &err);
+
+	if (!r)
+		r = wdr_kern_join(*ret, &err);
+	if (r)
+		(void)fprintf(stderr, "kern_env: %s\n", err.msg);
+	return r;
+}
+
+void kern_env_leave(struct wdr_kern **k)
+{
+	wdr_kern_leave(*k);
+	wdr_kern_freep(k);
+}
+
 int kern_env_cgroup(struct kern_env *e, const char *name)
 {
 	char path[KE_PATH];

@@ -25,6 +25,11 @@ struct kern_env {
 int kern_env_start(struct kern_env *e);
 void kern_env_stop(struct kern_env *e);
 
+/* Load the programs and become their supervisor; 0, or below with the reason on standard error. */
+int kern_env_join(const struct kern_env *e, struct wdr_kern **ret);
+/* Undo what kern_env_join() did, all of it or a part. */
+void kern_env_leave(struct wdr_kern **k);
+
 /* A new cgroup below e->parent; its descriptor. Removed by kern_env_stop(). */
 int kern_env_cgroup(struct kern_env *e, const char *name);
 void kern_env_drop_cgroups(struct kern_env *e);
