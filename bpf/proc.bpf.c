@@ -12,7 +12,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SIGSYS 31
+#define SIGSYS	      31
+#define CAP_SYS_ADMIN 21
 
 /* Is the current task one of a job that asks for @flag? */
 WDR_INLINE bool asks(struct wdr_ctx *c, __u32 flag)
@@ -28,6 +29,7 @@ int BPF_PROG(wdr_exec, struct task_struct *task, int old_pid, struct linux_binpr
 
 	if (!asks(&c, WDR_SLOT_PROC))
 		return 0;
+	c.live->executed = 1;
 	ev = wdr_ev_reserve(&c, WDR_EV_EXEC, sizeof(*ev));
 	if (!ev)
 		return 0;
@@ -117,6 +119,12 @@ int BPF_PROG(wdr_oom_pid, int pid)
 	return 0;
 }
 
+/* Every allocation asks, and is no attempt at anything: security/commoncap.c, cap_vm_enough_memory. */
+WDR_INLINE bool asks_for_memory(const struct user_namespace *target, int cap)
+{
+	return cap == CAP_SYS_ADMIN && !target->parent;
+}
+
 SEC("tp_btf/cap_capable")
 int BPF_PROG(wdr_cap, const struct cred *cred, struct user_namespace *target,
 	     const struct user_namespace *own, int cap, int ret)
@@ -125,7 +133,8 @@ int BPF_PROG(wdr_cap, const struct cred *cred, struct user_namespace *target,
 	struct wdr_ctx c;
 	__u64 bit;
 
-	if (!ret || cap < 0 || cap > 63 || !asks(&c, WDR_SLOT_PROC))
+	if (!ret || cap < 0 || cap > 63 || asks_for_memory(target, cap) ||
+	    !asks(&c, WDR_SLOT_PROC) || !c.live->executed)
 		return 0;
 	bit = 1ull << cap;
 	if (c.live->caps & bit || __sync_fetch_and_or(&c.live->caps, bit) & bit)

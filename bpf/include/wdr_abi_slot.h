@@ -96,7 +96,7 @@ struct wdr_live {
 	__u64 cpu_at[WDR_CPU_BUCKETS]; /* cpu_ns when bucket step % WDR_CPU_BUCKETS began */
 	__u64 caps;		       /* bit N: capability N was refused, and told once */
 	__u32 cpu_above;	       /* 1: the alert is out */
-	__u32 zero;
+	__u32 executed;		       /* 1: a program; before that, what is refused is our own */
 };
 WDR_ABI_SIZE(wdr_live, 360);
 

@@ -85,11 +85,14 @@ struct io_kiocb {
 	__u8 opcode;
 };
 
+struct user_namespace {
+	struct user_namespace *parent; /* NULL: of the first one */
+};
+
 #pragma clang attribute pop
 
 struct pt_regs;
 struct cred;
-struct user_namespace;
 
 /* include/linux/pid.h */
 enum pid_type {

@@ -177,6 +177,12 @@ static void ask_too_much(void)
 	_exit(0);
 }
 
+static void be_a_program(void)
+{
+	(void)execl("/bin/true", "true", NULL);
+}
+
+/* Of the job's programs, that is: what builds its sandbox asks for much, and it is not the job. */
 static void tells_of_a_refused_capability_once(void **state)
 {
 	int cg = kern_env_cgroup(&env, "proc"), prog = kern_env_program(&env, "wdr_cap");
@@ -184,6 +190,10 @@ static void tells_of_a_refused_capability_once(void **state)
 	struct wdr_kern_slot *s = start(cg, &seen);
 
 	(void)state;
+	assert_int_equal(run_in(cg, ask_too_much), 0);
+	(void)wdr_kern_ring_read(kern, &handlers, 100);
+	assert_int_equal(seen.caps, 0);
+	assert_int_equal(run_in(cg, be_a_program), 0);
 	assert_int_equal(run_in(cg, ask_too_much), 0);
 	(void)wdr_kern_ring_read(kern, &handlers, 100);
 	wdr_kern_slot_drop(&s);
