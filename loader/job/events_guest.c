@@ -11,10 +11,14 @@
 
 #define NS_PER_S 1000000000ULL
 
+_Static_assert(WDR_EVENTS_ESCAPED_MAX >= 4 * WDR_GUEST_TEXT_MAX, "\\xNN for each byte");
+
 static void put_exec(json_t *o, const struct wdr_guest_event *ev)
 {
 	wdr_job_put_text(o, "path", ev->exec.path.s, sizeof(ev->exec.path.s));
 	wdr_job_put_text(o, "args", ev->exec.args.s, sizeof(ev->exec.args.s));
+	if (ev->exec.path.cut || ev->exec.args.cut)
+		wdr_job_put_cut(o);
 }
 
 static void put_clone(json_t *o, const struct wdr_guest_event *ev)
@@ -38,6 +42,8 @@ static void put_open(json_t *o, const struct wdr_guest_event *ev)
 {
 	wdr_job_put_text(o, "path", ev->open.path.s, sizeof(ev->open.path.s));
 	wdr_job_put_number(o, "flags", ev->open.flags);
+	if (ev->open.path.cut)
+		wdr_job_put_cut(o);
 }
 
 static void put_connect(json_t *o, const struct wdr_guest_event *ev)
@@ -84,5 +90,5 @@ void wdr_job_event_guest(struct wdr_job *j, const struct wdr_guest_event *ev)
 	wdr_job_put_number(o, "pid", (uint64_t)ev->pid);
 	wdr_job_put_text(o, "comm", ev->comm, sizeof(ev->comm));
 	kinds[ev->type].put(o, ev);
-	wdr_job_write_line(j, o);
+	wdr_job_write_line(j, o, WDR_ROOM_MANY);
 }

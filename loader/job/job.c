@@ -269,6 +269,7 @@ void wdr_job_freep(struct wdr_job **pj)
 	wdr_cgroup_tree_freep(&j->tree);
 	wdr_state_freep(&j->state);
 	wdr_result_done(&j->result);
+	wdr_lines_done(&j->events);
 	wdr_job_free_words(j);
 	wdr_freep(pj);
 }
@@ -283,6 +284,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret, struct wd
 		return -ENOMEM;
 	j->o = *o;
 	j->result = no_result;
+	wdr_lines_init(&j->events, o->events_fd);
 	j->sigsys_nr = j->uid_fd = j->tty_fd = j->spec.cgroup_fd = j->spec.net_fd = -1;
 	for (int i = 0; i < 3; i++)
 		j->job_stdio[i] = j->our_stdio[i] = j->spec.stdio_fds[i] = -1;

@@ -2,6 +2,7 @@
 /* A job's inside, shared by the files of this folder. */
 #pragma once
 
+#include "base/wdr_lines.h"
 #include "cgroup/cgroup.h"
 #include "job/job.h"
 #include "job/kernel.h"
@@ -28,8 +29,8 @@ struct wdr_job {
 	bool joined;
 	bool kernel_budget; /* the CPU budget is its, not ours */
 	struct wdr_kern_slot *kslot;
-	int sigsys_nr;	      /* the call that seccomp last killed a task for; -1: none known */
-	uint64_t events_lost; /* that could not be written */
+	int sigsys_nr; /* the call that seccomp last killed a task for; -1: none known */
+	struct wdr_lines events;
 	struct wdr_net_pool *pool;
 	struct wdr_net_slot *net;
 	struct wdr_backend_job *b;

@@ -162,6 +162,7 @@ struct wdr_result {
 	struct wdr_finding *findings; /* owned: wdr_result_add_finding() */
 	size_t n_findings;
 	uint64_t findings_lost; /* past WDR_RESULT_MAX_FINDINGS */
+	uint64_t events_lost;	/* lines of --events, wherever */
 	uint64_t prot_on;	/* WDR_PROT_BIT()s of what held */
 	uint64_t prot_missing;	/* of what the policy asks for and the job had to go without */
 };

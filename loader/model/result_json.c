@@ -257,8 +257,8 @@ static json_t *protections(const struct wdr_result *r)
 
 json_t *wdr_result_tail(const struct wdr_result *r)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "usage", usage(&r->usage), "denials",
-			 denials(r), "denials_lost", count(r->denials_lost), "findings",
-			 findings(r), "findings_lost", count(r->findings_lost), "protections",
-			 protections(r));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "usage", usage(&r->usage),
+			 "denials", denials(r), "denials_lost", count(r->denials_lost), "findings",
+			 findings(r), "findings_lost", count(r->findings_lost), "events_lost",
+			 count(r->events_lost), "protections", protections(r));
 }
