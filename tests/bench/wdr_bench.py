@@ -42,11 +42,16 @@ def quartiles(xs):
     return statistics.quantiles(xs, n=4) if len(xs) > 1 else [xs[0]] * 3
 
 
-def run_in_turn(commands, rounds):
-    """Fill wall, cpu and failed of each command. A run that fails is counted, and no figure."""
+def run_in_turn(commands, rounds, enter=()):
+    """Fill wall, cpu and failed of each command. A run that fails is counted, and no figure.
+
+    All are started from the cgroups whose cgroup.procs files are in @enter.
+    """
     argv = [str(AB), str(rounds + WARM_UP)]
     for c in commands:
         argv += (["-n", c.ns] if c.ns else []) + ["--", *c.argv]
+    if enter:
+        argv = ["sh", "-c", " ".join(f"echo 0 >{f};" for f in enter) + ' exec "$0" "$@"', *argv]
     out = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True, cwd=TOP).stdout
     for line in out.splitlines()[WARM_UP * len(commands):]:
         index, wall, user, system, _, status = map(int, line.split())
@@ -67,9 +72,9 @@ def ms(xs):
     return f"{mid:.2f} ms ({low:.2f}..{high:.2f})"
 
 
-def compare(commands, rounds, ours=None, targets=None):
+def compare(commands, rounds, ours=None, targets=None, enter=()):
     """Rows of all commands, and beside each the ratio of ours to it, with targets by name."""
-    run_in_turn(commands, rounds)
+    run_in_turn(commands, rounds, enter)
     for c in commands:
         if c.failed:
             yield Row(c.name, f"{c.failed} of {len(c.wall)} runs failed", met=False)
