@@ -223,6 +223,14 @@ int wdr_policy_finish(struct wdr_policy *p, struct wdr_err *err) wdr_must_check;
  */
 int wdr_policy_show(const struct wdr_policy *p, json_t **ret) wdr_must_check;
 
+/*
+ * Whether a sandbox that was made for @made can be given to a job of @job, which it did not know:
+ * only name, workdir, environment, and the limits that can still be set may differ. 0; -EXDEV
+ * naming what differs; -ENOMEM. Pure.
+ */
+int wdr_policy_fits(const struct wdr_policy *made, const struct wdr_policy *job,
+		    struct wdr_err *err) wdr_must_check;
+
 /* The same as text, two spaces a level and a newline at the end: what `policy show` prints. */
 int wdr_policy_show_text(const struct wdr_policy *p, char **ret) wdr_must_check;
 
