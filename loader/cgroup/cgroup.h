@@ -109,6 +109,12 @@ int wdr_cgroup_attach(struct wdr_cgroup *cg, pid_t pid, struct wdr_err *err) wdr
 /* SIGKILL to every process of the job, forks in flight included. Does not wait. 0 or -errno. */
 int wdr_cgroup_kill(struct wdr_cgroup *cg) wdr_must_check;
 int wdr_cgroup_freeze(struct wdr_cgroup *cg, bool frozen) wdr_must_check;
+/*
+ * Other limits for a cgroup that has some: each of @l must set one, or none, where it had. 0, or as
+ * wdr_cgroup_new(); -EBUSY if more memory is used already. After a failure some are the old ones.
+ */
+int wdr_cgroup_limit(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, uint64_t waived,
+		     struct wdr_err *err) wdr_must_check;
 /* Change the CPU quota of a running job (throttling). */
 int wdr_cgroup_set_cpus(struct wdr_cgroup *cg, double cpus) wdr_must_check;
 

@@ -161,6 +161,20 @@ int wdr_cgroup_limits_set(struct wdr_cgroup *cg, const struct wdr_cgroup_limits 
 	return 0;
 }
 
+/* v1 refuses memory above memory and swap: lifted first, for a moment in which memory holds alone. */
+int wdr_cgroup_limit(struct wdr_cgroup *cg, const struct wdr_cgroup_limits *l, uint64_t waived,
+		     struct wdr_err *err)
+{
+	int h = wdr_cgroup_tree_find(cg->tree_ref, WDR_CGROUP_MEMORY);
+	int r = 0;
+
+	if (h >= 0 && !cg->tree_ref->hier[h].v2 && wants_swap(l))
+		r = wdr_cgroup_write(cg->fd[h], "memory.memsw.limit_in_bytes", "-1");
+	if (r < 0 && r != -ENOENT)
+		return wdr_err_set(err, r, "swap limit: %s", strerror(-r));
+	return wdr_cgroup_limits_set(cg, l, waived, err);
+}
+
 int wdr_cgroup_set_cpus(struct wdr_cgroup *cg, double cpus)
 {
 	int h = wdr_cgroup_tree_find(cg->tree_ref, WDR_CGROUP_CPU);

@@ -119,6 +119,35 @@ static void leaves_what_is_unlimited_alone(void **state)
 	fake_drop();
 }
 
+static void sets_limits_anew(void **state)
+{
+	static const struct wdr_cgroup_limits more = { 640 * MIB, 0, 30, 2 };
+	static const struct {
+		const struct fake_file *layout;
+		const char *dir, *file, *text;
+	} want[] = {
+		{ fake_hybrid, "memory/warder/job", "memory.limit_in_bytes", "671088640" },
+		{ fake_hybrid, "memory/warder/job", "memory.memsw.limit_in_bytes", "671088640" },
+		{ fake_hybrid, "pids/warder/job", "pids.max", "30" },
+		{ fake_pure, "warder/job", "memory.max", "671088640" },
+		{ fake_pure, "warder/job", "memory.swap.max", "0" },
+		{ fake_pure, "warder/job", "cpu.max", "200000 100000" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+		wdr_cgroup_ struct wdr_cgroup *cg = NULL;
+		struct wdr_err err = { 0 };
+
+		fake_make(want[i].layout);
+		assert_ok(make(&all, 0, &t, &cg, &err));
+		assert_ok(wdr_cgroup_limit(cg, &more, 0, &err));
+		assert_string_equal(fake_get(want[i].dir, want[i].file), want[i].text);
+		fake_drop();
+	}
+}
+
 static void turns_a_share_of_cpus_into_a_quota(void **state)
 {
 	static const struct {
@@ -319,6 +348,7 @@ int main(void)
 		cmocka_unit_test(writes_limits_to_v2),
 		cmocka_unit_test(finds_cpu_and_cpuacct_in_one_hierarchy),
 		cmocka_unit_test(leaves_what_is_unlimited_alone),
+		cmocka_unit_test(sets_limits_anew),
 		cmocka_unit_test(turns_a_share_of_cpus_into_a_quota),
 		cmocka_unit_test(refuses_a_limit_without_its_controller),
 		cmocka_unit_test(refuses_swap_that_the_kernel_does_not_count),
