@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "ahead.h"
 #include "base/wdr_msg.h"
 #include "base/wdr_tree.h"
 #include "model/protection.h"
@@ -43,6 +44,7 @@ static void runsc_freep(struct wdr_backend_job **pb)
 	free(b->mounts);
 	free(b->config);
 	free(b->session);
+	wdr_ahead_done(&b->ahead);
 	wdr_freep(pb);
 }
 
@@ -56,6 +58,7 @@ static int new_job(const struct wdr_spec *s, struct wdr_backend_job **ret)
 		return -ENOMEM;
 	b->spec = s;
 	b->pidfd = b->ctl_fd = b->root.fd = -1;
+	b->ahead = (struct wdr_ahead)WDR_AHEAD_NONE;
 	for (size_t i = 0; i < WDR_SPEC_MAX_VIEWS; i++)
 		b->views[i].fd = -1;
 	b->mounts = calloc(s->policy->fs.n_mounts + 1, sizeof(*b->mounts));
@@ -65,6 +68,20 @@ static int new_job(const struct wdr_spec *s, struct wdr_backend_job **ret)
 	return 0;
 }
 
+char *wdr_mount_source(const struct wdr_mount *m)
+{
+	bool whole = m->source[0] == '/';
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s",
+		     whole   ? "" :
+		     m->base ? m->base :
+			       ".",
+		     whole ? "" : "/", m->source) < 0)
+		return NULL;
+	return path;
+}
+
 static int open_source(struct wdr_backend_job *b, const struct wdr_mount *m, struct wdr_box_tree *t,
 		       struct wdr_err *err)
 {
@@ -72,13 +89,9 @@ static int open_source(struct wdr_backend_job *b, const struct wdr_mount *m, str
 	enum wdr_idmap map =
 		s->waived & WDR_PROT_BIT(WDR_PROT_IDMAP) ? WDR_IDMAP_NONE : WDR_IDMAP_SWAP;
 	struct wdr_ids as = { s->policy->user.uid, s->policy->user.gid };
-	wdr_free_ char *path = NULL;
+	wdr_free_ char *path = wdr_mount_source(m);
 
-	if (asprintf(&path, "%s%s%s",
-		     m->source[0] == '/' ? "" :
-		     m->base		 ? m->base :
-					   ".",
-		     m->source[0] == '/' ? "" : "/", m->source) < 0)
+	if (!path)
 		return -ENOMEM;
 	/* The guest's user has the number for the gofer, and so for the mount, that he has inside. */
 	t->fd = wdr_tree_open(path, m->readonly, map, as, &t->is_dir, err);
@@ -197,6 +210,8 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 				   r->path);
 	e = wdr_bundle_check_calls(s->policy, err);
 	if (e == 0)
+		e = wdr_ahead_open(b, err);
+	if (e == 0)
 		e = open_trees(b, err);
 	if (e == 0)
 		e = make_config(b, err);
@@ -213,6 +228,7 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 	e = clone_keeper(b, child_ctl, err);
 	if (e < 0)
 		return e;
+	wdr_ahead_close_childs(&b->ahead);
 	*ret = WDR_TAKE_PTR(b);
 	return 0;
 }
@@ -229,11 +245,16 @@ static int runsc_spawn(const struct wdr_spec *s, struct wdr_backend_job **ret, s
 	return e < 0 ? e : wdr_sandbox_spawn(s, &r, ret, err);
 }
 
+int wdr_sandbox_tell(struct wdr_backend_job *b, const struct wdr_keep_cmd *c)
+{
+	return wdr_msg_send(b->ctl_fd, c, sizeof(*c), NULL, 0, MSG_DONTWAIT);
+}
+
 static int send_cmd(struct wdr_backend_job *b, uint32_t type, int32_t value)
 {
-	struct wdr_keep_cmd c = { .type = type, .value = value };
+	const struct wdr_keep_cmd c = { .type = type, .value = value };
 
-	return wdr_msg_send(b->ctl_fd, &c, sizeof(c), NULL, 0, MSG_DONTWAIT);
+	return wdr_sandbox_tell(b, &c);
 }
 
 static int runsc_release(struct wdr_backend_job *b, struct wdr_err *err)
@@ -265,10 +286,17 @@ static void take_err(const struct wdr_keep_msg *m, struct wdr_err *err)
 	err->msg[sizeof(err->msg) - 1] = '\0';
 }
 
-static int take_message(const struct wdr_keep_msg *m, struct wdr_backend_msg *ret,
-			struct wdr_err *err)
+static int take_message(const struct wdr_backend_job *b, const struct wdr_keep_msg *m,
+			struct wdr_backend_msg *ret, struct wdr_err *err)
 {
 	switch (m->type) {
+	case WDR_KEEP_HELD:
+		ret->event = WDR_BACKEND_HELD;
+		return 0;
+	case WDR_KEEP_ANSWER:
+		ret->event = WDR_BACKEND_FAILED;
+		ret->exit_code = wdr_ahead_failure(m->step, m->value, b->spec, err);
+		return 0;
 	case WDR_KEEP_RUNNING:
 		ret->event = WDR_BACKEND_RUNNING;
 		return 0;
@@ -307,7 +335,7 @@ static int runsc_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret,
 	if (n != (ssize_t)sizeof(m))
 		return -EPROTO;
 	*ret = (struct wdr_backend_msg){ .fd = -1 };
-	r = take_message(&m, ret, err);
+	r = take_message(b, &m, ret, err);
 	if (r == 0)
 		ret->fd = WDR_TAKE_FD(fd);
 	return r;
@@ -352,6 +380,7 @@ const struct wdr_backend_ops wdr_runsc_ops = {
 	.probe = runsc_probe,
 	.spawn = runsc_spawn,
 	.release = runsc_release,
+	.take = wdr_ahead_take,
 	.pid = runsc_pid,
 	.pidfd = runsc_pidfd,
 	.msg_fd = runsc_msg_fd,

@@ -201,9 +201,10 @@ static json_t *make_process(const struct wdr_spec *s)
 	/* Ids are unsigned: as a 64-bit integer they stay what they are. */
 	return json_pack("{s:b, s:{s:I, s:I}, s:o, s:o, s:s, s:o, s:o, s:b}", "terminal", s->tty,
 			 "user", "uid", (json_int_t)p->user.uid, "gid", (json_int_t)p->user.gid,
-			 "args", make_strings(s->argv), "env", make_strings(s->envp), "cwd",
-			 p->workdir, "capabilities", make_caps(p->capabilities), "rlimits",
-			 make_rlimits(&p->limits), "noNewPrivileges", true);
+			 "args", s->ahead ? json_pack("[s]", "idle") : make_strings(s->argv), "env",
+			 make_strings(s->envp), "cwd", p->workdir, "capabilities",
+			 make_caps(p->capabilities), "rlimits", make_rlimits(&p->limits),
+			 "noNewPrivileges", true);
 }
 
 static json_t *make_linux(const struct wdr_spec *s, const struct wdr_runsc *r, const char *net_path)

@@ -27,14 +27,24 @@
 /* A stopped supervisor can't keep its own time: the keeper ends the job this long after. */
 #define WALL_GRACE_NS NS_PER_S
 
+void wdr_keep_send(struct wdr_keeper *k, const struct wdr_keep_msg *m)
+{
+	/* A supervisor that is gone takes this process along in a moment. */
+	(void)!wdr_msg_send(k->ctl, m, sizeof(*m), &k->tty, k->tty >= 0, 0);
+}
+
 static void send_msg(struct wdr_keeper *k, uint32_t type, int32_t value, const struct wdr_err *err)
 {
 	struct wdr_keep_msg m = { .type = type, .value = value };
 
 	if (err)
 		m.err = *err;
-	/* A supervisor that is gone takes this process along in a moment. */
-	(void)!wdr_msg_send(k->ctl, &m, sizeof(m), &k->tty, k->tty >= 0, 0);
+	wdr_keep_send(k, &m);
+}
+
+void wdr_keep_start_clock(struct wdr_keeper *k, uint64_t wall_ns)
+{
+	k->end_ns = wall_ns == WDR_UNLIMITED ? UINT64_MAX : wdr_now_ns() + wall_ns + WALL_GRACE_NS;
 }
 
 static _Noreturn void fail(struct wdr_keeper *k, int exit_code, const struct wdr_err *err)
@@ -122,21 +132,22 @@ static void hear_of_end(struct wdr_keeper *k)
 }
 
 /* Put together `runsc FLAGS run --detach ... ID`. */
-static int make_command(struct wdr_keeper *k, struct wdr_args *a)
+static int make_command(struct wdr_keeper *k, struct wdr_args *a, struct wdr_command_spec *c)
 {
 	const char *const run[] = {
 		"run",
 		"--detach",
 		"--bundle=" WDR_BOX_BUNDLE,
 		k->b->spec->tty ? "--console-socket=" WDR_BOX_CONSOLE : NULL,
-		k->b->spec->id,
 	};
 	int r = wdr_bundle_flags(k->b->spec, &k->b->runsc, k->b->session, a);
 
 	for (size_t i = 0; r == 0 && i < sizeof(run) / sizeof(run[0]); i++)
 		if (run[i])
 			r = wdr_args_add(a, run[i]);
-	return r;
+	if (r == 0)
+		r = wdr_keep_ahead_args(k, a, c);
+	return r < 0 ? r : wdr_args_add(a, k->b->spec->id);
 }
 
 static _Noreturn void fail_start(struct wdr_keeper *k)
@@ -157,7 +168,7 @@ static void start(struct wdr_keeper *k)
 	struct wdr_args a = { 0 };
 	struct wdr_command_spec spec = { .argv = a.v };
 	struct wdr_err err = { 0 };
-	int r = make_command(k, &a);
+	int r = make_command(k, &a, &spec);
 
 	/* A pty's job has no use for them; else the guest's stdio is what runsc's was. */
 	memcpy(spec.stdio, k->stdio, sizeof(spec.stdio));
@@ -183,9 +194,15 @@ static void take_command(struct wdr_keeper *k)
 
 	if (n == 0)
 		_exit(EXIT_NOT_STARTED);
+	if (n != (ssize_t)sizeof(cmd))
+		return;
 	/* The sentry passes on what it gets (runsc/boot, StartSignalForwarding); KILL ends it. */
-	if (n == (ssize_t)sizeof(cmd) && cmd.type == WDR_KEEP_SIGNAL)
+	if (cmd.type == WDR_KEEP_SIGNAL)
 		(void)kill(k->sentry, cmd.value);
+	if (cmd.type == WDR_KEEP_TAKE && !k->taken) {
+		k->taken = true;
+		wdr_keep_start_clock(k, cmd.wall_ns);
+	}
 }
 
 /*
@@ -222,6 +239,9 @@ static void reap(struct wdr_keeper *k)
 	}
 	if (!ended)
 		return;
+	/* What happened before it may not have been read. */
+	take_command(k);
+	wdr_keep_hear_answer(k);
 	hear_of_end(k);
 	tell_end(k, end);
 	_exit(0); /* and the kernel ends gofer and stubs */
@@ -229,22 +249,22 @@ static void reap(struct wdr_keeper *k)
 
 static _Noreturn void watch(struct wdr_keeper *k, int chld)
 {
-	uint64_t wall = k->b->spec->policy->limits.wall_ns;
-	uint64_t end = wall == WDR_UNLIMITED ? UINT64_MAX : wdr_now_ns() + wall + WALL_GRACE_NS;
 	struct pollfd p[] = { { .fd = k->ctl, .events = POLLIN },
 			      { .fd = chld, .events = POLLIN },
+			      { .events = POLLIN },
 			      { .events = POLLIN } };
 	struct signalfd_siginfo si;
 
 	for (;;) {
-		uint64_t now = wdr_now_ns(), left = end - now;
+		uint64_t now = wdr_now_ns(), left = k->end_ns - now;
 		struct timespec wait = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
 
-		p[2].fd = k->control ? wdr_control_fd(k->control) : -1;
 		reap(k);
-		if (now >= end)
+		p[2].fd = k->control ? wdr_control_fd(k->control) : -1;
+		p[3].fd = k->b->ahead.answer_in_fd;
+		if (now >= k->end_ns)
 			_exit(0);
-		if (ppoll(p, 3, end == UINT64_MAX ? NULL : &wait, NULL) <= 0)
+		if (ppoll(p, 4, k->end_ns == UINT64_MAX ? NULL : &wait, NULL) <= 0)
 			continue;
 		if (p[1].revents)
 			(void)!read(chld, &si, sizeof(si));
@@ -252,6 +272,8 @@ static _Noreturn void watch(struct wdr_keeper *k, int chld)
 			hear_of_end(k);
 		if (p[0].revents)
 			take_command(k);
+		if (p[3].revents)
+			wdr_keep_hear_answer(k);
 	}
 }
 
@@ -271,7 +293,13 @@ static int watch_children(struct wdr_err *err)
 _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
 {
 	struct wdr_keeper k = {
-		.b = b, .ctl = ctl_fd, .console = -1, .tty = -1, .guest_status = -1
+		.b = b,
+		.ctl = ctl_fd,
+		.console = -1,
+		.tty = -1,
+		.guest_status = -1,
+		.taken = !b->spec->ahead,
+		.end_ns = UINT64_MAX,
 	};
 	struct wdr_err err = { 0 };
 	int chld;
@@ -284,11 +312,14 @@ _Noreturn void wdr_keep(struct wdr_backend_job *b, int ctl_fd)
 	if (chld < 0)
 		fail(&k, EXIT_NOT_STARTED, &err);
 	start(&k);
-	send_msg(&k, WDR_KEEP_RUNNING, 0, NULL);
+	if (k.taken)
+		wdr_keep_start_clock(&k, b->spec->policy->limits.wall_ns);
+	send_msg(&k, k.taken ? WDR_KEEP_RUNNING : WDR_KEEP_HELD, 0, NULL);
 	ask_for_end(&k);
 	/* The guest has its own copies; an end of file must mean that it closed them. */
 	for (int i = 0; i < 3; i++)
 		wdr_closep(&k.stdio[i]);
+	wdr_keep_close_ahead(&k);
 	wdr_closep(&k.tty); /* later messages carry none */
 	wdr_closep(&k.console);
 	watch(&k, chld);

@@ -25,7 +25,7 @@ static int enter_cgroups(struct wdr_keeper *k, struct wdr_err *err)
 
 static int close_others(struct wdr_keeper *k, struct wdr_err *err)
 {
-	int keep[3 + 1 + 2 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
+	int keep[3 + 1 + 2 + 4 + WDR_SPEC_MAX_VIEWS + WDR_POLICY_MAX_MOUNTS];
 	struct wdr_backend_job *b = k->b;
 	size_t n = 0;
 	int r;
@@ -35,6 +35,10 @@ static int close_others(struct wdr_keeper *k, struct wdr_err *err)
 	keep[n++] = k->ctl;
 	keep[n++] = b->root.fd;
 	keep[n++] = b->spec->net_fd;
+	keep[n++] = b->ahead.idle_fd;
+	keep[n++] = b->ahead.words_fd;
+	keep[n++] = b->ahead.answer_fd;
+	keep[n++] = b->ahead.answer_in_fd;
 	for (unsigned int i = 0; i < b->spec->n_views; i++)
 		keep[n++] = b->views[i].fd;
 	for (size_t i = 0; i < b->n_mounts; i++)

@@ -144,10 +144,11 @@ static void write_cache(const char *dir, const struct wdr_runsc_key *k, const st
 	}
 }
 
-/* Run `PATH ARG`; the text it prints to @stream (1, 2) is *ret, the caller's. */
-static int ask(const char *path, const char *arg, int stream, char **ret, struct wdr_err *err)
+/* Run `PATH ARG [MORE]`; the text it prints to @stream (1, 2) is *ret, the caller's. */
+static int ask(const char *path, const char *arg, const char *more, int stream, char **ret,
+	       struct wdr_err *err)
 {
-	const char *const argv[] = { path, arg, NULL };
+	const char *const argv[] = { path, arg, more, NULL };
 	const struct wdr_command_spec spec = { .argv = argv, .stdio = { -1, -1, -1 } };
 	wdr_command_ struct wdr_command *c = NULL;
 	int r = wdr_command_start(&spec, &c, err);
@@ -166,10 +167,10 @@ static int ask_all(struct wdr_runsc *r, struct wdr_err *err)
 {
 	wdr_free_ char *version = NULL;
 	wdr_free_ char *flags = NULL;
-	int e = ask(r->path, "--version", 1, &version, err);
+	int e = ask(r->path, "--version", NULL, 1, &version, err);
 
 	if (e == 0)
-		e = ask(r->path, "flags", 2, &flags, err); /* Go's flag package: to stderr */
+		e = ask(r->path, "flags", NULL, 2, &flags, err); /* Go's flag package: to stderr */
 	if (e < 0)
 		return wdr_err_wrap(err, e, "%s", r->path);
 	if (wdr_runsc_version(version, r->version, sizeof(r->version)) < 0)
@@ -180,6 +181,19 @@ static int ask_all(struct wdr_runsc *r, struct wdr_err *err)
 		return wdr_err_set(err, -EPROTO, "%s does not answer \"flags\" as a runsc does",
 				   r->path);
 	return 0;
+}
+
+int wdr_runsc_ask_holds(const struct wdr_runsc *r, struct wdr_err *err)
+{
+	wdr_free_ char *help = NULL;
+	int e = ask(r->path, "help", "run", 1, &help, err);
+
+	if (e == 0 && !wdr_runsc_holds(help))
+		e = wdr_err_set(
+			err, -EOPNOTSUPP,
+			"%s can't hold a sandbox for a job to come: no --exec-fd, --pass-fd",
+			r->path);
+	return e;
 }
 
 /* The first platform on which a sandbox runs a program to its end. */

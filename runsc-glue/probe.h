@@ -68,6 +68,12 @@ int wdr_runsc_get(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *
 /* The same without reading the cache: for `warder check`, which is believed. */
 int wdr_runsc_ask(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *err) wdr_must_check;
 
+/*
+ * Whether @r can hold a sandbox for a job to come: it takes its first program, and descriptors for
+ * it, from us. Asked each time. 0; -EOPNOTSUPP, naming @r; else why it does not answer.
+ */
+int wdr_runsc_ask_holds(const struct wdr_runsc *r, struct wdr_err *err) wdr_must_check;
+
 #define WDR_RUNSC_PROBE_MS 40000
 #define WDR_RUNSC_RETRY_S  600
 
@@ -75,6 +81,8 @@ int wdr_runsc_ask(const char *cache_dir, struct wdr_runsc *ret, struct wdr_err *
 
 /* Features from the text of `runsc flags`. */
 unsigned int wdr_runsc_features(const char *flags_text);
+/* From the text of `runsc help run`. */
+bool wdr_runsc_holds(const char *run_help);
 /* The version in the text of `runsc --version`; -EPROTO if it is not runsc's. */
 int wdr_runsc_version(const char *text, char *ret, size_t size) wdr_must_check;
 /* An answer about @k as JSON, with the time it was given, seconds of CLOCK_BOOTTIME. */

@@ -56,6 +56,13 @@ unsigned int wdr_runsc_features(const char *flags_text)
 	return features;
 }
 
+bool wdr_runsc_holds(const char *run_help)
+{
+	size_t len;
+
+	return find_flag(run_help, "exec-fd", &len) && find_flag(run_help, "pass-fd", &len);
+}
+
 int wdr_runsc_version(const char *text, char *ret, size_t size)
 {
 	static const char head[] = "runsc version ";

@@ -13,8 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ahead.h"
 #include "base/wdr_err.h"
 #include "bundle.h"
+#include "command.h"
 #include "control.h"
 #include "model/backend.h"
 
@@ -22,11 +24,13 @@
 enum wdr_keep_cmd_type {
 	WDR_KEEP_GO = 1,     /* cgroups and programs are in place */
 	WDR_KEEP_SIGNAL = 2, /* value: for the job's main process */
+	WDR_KEEP_TAKE = 3,   /* a sandbox made ahead gets its job, with wall_ns */
 };
 
 struct wdr_keep_cmd {
 	uint32_t type;
 	int32_t value;
+	uint64_t wall_ns; /* from now on; WDR_UNLIMITED */
 };
 
 /* Keeper to supervisor. */
@@ -36,11 +40,14 @@ enum wdr_keep_msg_type {
 	WDR_KEEP_EXITED = 3,  /* value: wait status of the guest's main process */
 	WDR_KEEP_LOST = 4,    /* err: which part of the sandbox broke, and how */
 	WDR_KEEP_SINK = 5,    /* carries the socket that the sentry will tell of the guest on */
+	WDR_KEEP_HELD = 6,    /* in place of RUNNING: made ahead, it waits */
+	WDR_KEEP_ANSWER = 7,  /* step, value: errno of the program that was to become the job */
 };
 
 struct wdr_keep_msg {
 	uint32_t type;
 	int32_t value;
+	uint32_t step; /* enum wdr_idle_step */
 	struct wdr_err err;
 };
 
@@ -61,7 +68,13 @@ struct wdr_backend_job {
 	struct wdr_box_tree *mounts;
 	size_t n_mounts;
 	struct wdr_box_tree views[WDR_SPEC_MAX_VIEWS];
+	struct wdr_ahead ahead;
 };
+
+/* One command to the keeper, without waiting. 0 or the -errno of sendmsg(2). */
+int wdr_sandbox_tell(struct wdr_backend_job *b, const struct wdr_keep_cmd *c) wdr_must_check;
+/* Path of a mount's source, the caller's; NULL: no memory. */
+char *wdr_mount_source(const struct wdr_mount *m);
 
 /* Make a sandbox of @s under @r, waiting for wdr_runsc_ops.release. As wdr_backend_ops.spawn. */
 int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
@@ -89,7 +102,22 @@ struct wdr_keeper {
 	struct wdr_control
 		*control; /* asked for the guest's end; NULL: that failed, or was answered */
 	int guest_status; /* the answer; -1: none */
+	int ahead_fds[3];
+	bool taken;	 /* not made ahead, or given its job */
+	uint64_t end_ns; /* of the wall clock, with some grace; UINT64_MAX: none */
 };
+
+/* The arguments behind `run` for a sandbox made ahead, and the descriptors they speak of. */
+int wdr_keep_ahead_args(struct wdr_keeper *k, struct wdr_args *a,
+			struct wdr_command_spec *c) wdr_must_check;
+/* Once runsc has them. */
+void wdr_keep_close_ahead(struct wdr_keeper *k);
+/* Take what the program that waits has said, if it has. */
+void wdr_keep_hear_answer(struct wdr_keeper *k);
+/* To the supervisor; a pty's master goes with it. */
+void wdr_keep_send(struct wdr_keeper *k, const struct wdr_keep_msg *m);
+/* The clock of a job that begins now. */
+void wdr_keep_start_clock(struct wdr_keeper *k, uint64_t wall_ns);
 
 /*
  * Cgroups, descriptors, mounts, the box, sockets: everything up to the wait for the supervisor.

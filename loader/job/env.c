@@ -61,7 +61,7 @@ int wdr_job_copy_argv(struct wdr_job *j)
 {
 	size_t n = 0;
 
-	while (j->o.argv[n])
+	while (j->o.argv && j->o.argv[n])
 		n++;
 	j->argv = calloc(n + 1, sizeof(*j->argv));
 	if (!j->argv)

@@ -89,17 +89,9 @@ static int fill_views(struct wdr_job *j)
 
 static int make_cgroup(struct wdr_job *j, struct wdr_err *err)
 {
-	const struct wdr_limits *l = &j->o.policy->limits;
-	struct wdr_cgroup_limits limits = {
-		.memory_bytes = l->memory_bytes,
-		.swap_bytes = l->swap_bytes,
-		.pids = l->pids,
-		.cpus = j->o.backend->late_cpus ? 0 : l->cpus,
-	};
+	const struct wdr_cgroup_limits limits = wdr_job_cgroup_limits(j, j->o.policy);
 	int r;
 
-	if (limits.pids != WDR_UNLIMITED)
-		limits.pids = l->pids * j->o.backend->tasks_each + j->o.backend->own_tasks;
 	if (!j->tree)
 		return 0;
 	r = wdr_cgroup_new(j->tree, j->spec.id, &limits, j->spec.waived, &j->cg, err);
@@ -152,7 +144,7 @@ static int make_stdio(struct wdr_job *j, struct wdr_err *err)
 
 	if (j->o.tty)
 		return 0;
-	if (j->o.in_fd >= 0)
+	if (j->o.in_fd >= 0 || j->o.ahead)
 		r = make_pipe(j, 0, false);
 	for (int i = 1; r == 0 && i < 3; i++)
 		r = make_pipe(j, i, true);
@@ -210,8 +202,7 @@ static const struct step {
 	{ "release", let_go, NULL },
 };
 
-/* For the tests of what a killed supervisor leaves: WDR_CRASH_AT=STEP dies right after it. */
-static void maybe_crash(const char *step)
+void wdr_job_maybe_crash(const char *step)
 {
 	const char *at = getenv("WDR_CRASH_AT");
 
@@ -240,7 +231,7 @@ static int do_steps(struct wdr_job *j, unsigned int end, struct wdr_err *err)
 			wdr_job_undo(j);
 			return r;
 		}
-		maybe_crash(s->name);
+		wdr_job_maybe_crash(s->name);
 	}
 	return 0;
 }
@@ -282,6 +273,9 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret, struct wd
 
 	if (!j)
 		return -ENOMEM;
+	if (o->ahead && !o->backend->take)
+		return wdr_err_set(err, -EOPNOTSUPP, "%s holds no sandbox for a job to come",
+				   o->backend->name);
 	j->o = *o;
 	j->result = no_result;
 	wdr_lines_init(&j->events, o->events_fd);
@@ -293,6 +287,7 @@ static int new_job(const struct wdr_job_opts *o, struct wdr_job **ret, struct wd
 		return wdr_err_wrap(err, r, "job id");
 	j->spec.policy = o->policy;
 	j->spec.tty = o->tty;
+	j->spec.ahead = o->ahead;
 	j->spec.args_area = o->args_area;
 	j->spec.args_area_len = o->args_area_len;
 	j->spec.privileged = geteuid() == 0 && wdr_userns_is_first();

@@ -20,7 +20,8 @@ struct wdr_job;
 struct wdr_job_opts {
 	const struct wdr_policy *policy; /* effective; must outlive the job */
 	const struct wdr_backend_ops *backend;
-	char *const *argv; /* must outlive the job */
+	char *const *argv; /* must outlive the job; NULL with `ahead` */
+	bool ahead;	   /* the job comes later, by wdr_job_take() */
 	const char *label; /* or NULL */
 	uint64_t disabled; /* WDR_PROT_BIT()s that the operator turned off */
 	bool allow_degraded;
@@ -32,7 +33,18 @@ struct wdr_job_opts {
 	char *args_area;	   /* spec.h */
 	size_t args_area_len;
 	void (*on_done)(struct wdr_job *job, void *userdata);
+	void (*on_held)(struct wdr_job *job, void *userdata); /* with `ahead`: it can be taken */
 	void *userdata;
+};
+
+/* What a sandbox made ahead is told; as in struct wdr_job_opts. */
+struct wdr_job_take {
+	const struct wdr_policy *policy;
+	char *const *argv;
+	const char *label;
+	bool allow_degraded, capture;
+	int in_fd, out_fd, err_fd;
+	uint64_t begun_ns;
 };
 
 /*
@@ -48,6 +60,16 @@ int wdr_job_new(const struct wdr_job_opts *o, struct wdr_job **ret,
  * not be executed, too. On failure the job is over and only to be freed.
  */
 int wdr_job_attach(struct wdr_job *j, struct wdr_event *event, struct wdr_err *err) wdr_must_check;
+
+/*
+ * Give @j, which was made ahead and is held, its job: one, ever. Its policy must fit the one that
+ * @j was made with (policy.h, wdr_policy_fits), and ask for the same protections. From here on all
+ * is as if @j had been made for it; on_done comes from the event loop.
+ * Returns 0. -EXDEV: it does not fit, and @j can be given another; else that part of it which can't
+ * be set, and @j is only to be freed. Whatever failed: no job has run in @j, start it cold.
+ */
+int wdr_job_take(struct wdr_job *j, const struct wdr_job_take *t,
+		 struct wdr_err *err) wdr_must_check;
 
 /* Kills, waits and cleans up if it is not over. */
 void wdr_job_freep(struct wdr_job **j);

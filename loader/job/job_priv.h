@@ -49,6 +49,7 @@ struct wdr_job {
 	struct wdr_job_flow *flows; /* a ring of what the guest went for lately */
 	unsigned int n_flows;
 	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
+	bool held, taken;    /* a sandbox made ahead: ready for its job; has it */
 	bool decided;	     /* result.exit is final */
 	bool stopping;
 	bool have_status;
@@ -65,6 +66,13 @@ void wdr_job_decide(struct wdr_job *j, enum wdr_exit_reason reason, uint64_t lim
 void wdr_job_decide_error(struct wdr_job *j, int status, const struct wdr_err *err);
 /* SIGKILL to all of it. */
 void wdr_job_kill(struct wdr_job *j);
+
+/* What @p asks of the job, as WDR_PROT_BIT()s. */
+uint64_t wdr_job_asks(const struct wdr_job *j, const struct wdr_policy *p);
+/* The limits of a policy as its backend needs them of the cgroup. */
+struct wdr_cgroup_limits wdr_job_cgroup_limits(const struct wdr_job *j, const struct wdr_policy *p);
+/* For the tests of what a killed supervisor leaves: WDR_CRASH_AT=STEP dies right after it. */
+void wdr_job_maybe_crash(const char *step);
 
 /* What the policy asks for that can't be had: refused, or waived and recorded. */
 int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err) wdr_must_check;

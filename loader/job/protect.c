@@ -252,19 +252,26 @@ static unsigned int what_to_tell(const struct wdr_job *j, uint64_t given)
 	return tell;
 }
 
-int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
+uint64_t wdr_job_asks(const struct wdr_job *j, const struct wdr_policy *p)
 {
-	const uint64_t need_nnp = WDR_PROT_BIT(WDR_PROT_SECCOMP) | WDR_PROT_BIT(WDR_PROT_LANDLOCK);
-	struct lack l = { 0 };
 	uint64_t asked = 0;
-	uint64_t missing;
 
 	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-		if (asks[i].asked(j->o.policy))
+		if (asks[i].asked(p))
 			asked |= WDR_PROT_BIT(asks[i].protection);
 	}
 	if (j->o.events_fd >= 0)
 		asked |= WDR_PROT_BIT(WDR_PROT_PROC_EVENTS);
+	return asked;
+}
+
+int wdr_job_check_protections(struct wdr_job *j, struct wdr_err *err)
+{
+	const uint64_t need_nnp = WDR_PROT_BIT(WDR_PROT_SECCOMP) | WDR_PROT_BIT(WDR_PROT_LANDLOCK);
+	const uint64_t asked = wdr_job_asks(j, j->o.policy);
+	struct lack l = { 0 };
+	uint64_t missing;
+
 	find_lacks(j, asked, &l);
 	missing = asked & l.missing;
 	if (missing && !j->o.allow_degraded)

@@ -133,7 +133,9 @@ static void on_running(struct wdr_job *j, int tty_fd)
 /* It runs once and ends once: whatever else is said, an enemy says. */
 static bool is_due(const struct wdr_job *j, enum wdr_backend_event event)
 {
-	if (event == WDR_BACKEND_RUNNING && (j->running_ns || j->dead))
+	if (event == WDR_BACKEND_RUNNING && (j->running_ns || j->dead || j->o.ahead != j->taken))
+		return false;
+	if (event == WDR_BACKEND_HELD && (!j->o.ahead || j->held || j->dead))
 		return false;
 	return !j->have_status || (event != WDR_BACKEND_RUNNING && event != WDR_BACKEND_EXITED);
 }
@@ -159,6 +161,11 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 		return;
 	}
 	switch (m->event) {
+	case WDR_BACKEND_HELD:
+		j->held = true;
+		wdr_job_maybe_crash("held");
+		j->o.on_held(j, j->o.userdata);
+		break;
 	case WDR_BACKEND_RUNNING:
 		on_running(j, m->fd);
 		break;
@@ -181,6 +188,10 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 	case WDR_BACKEND_EXITED:
 		j->have_status = true;
 		j->status = m->status;
+		if (j->o.ahead && !j->running_ns) {
+			(void)wdr_err_set(&e, -EPIPE, "the sandbox ended before its job began");
+			wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &e);
+		}
 		if (j->running_ns)
 			j->result.usage.wall_ns = wdr_now_ns() - j->running_ns;
 		wdr_job_kill(j);

@@ -24,6 +24,7 @@ enum wdr_backend_event {
 	WDR_BACKEND_EXITED,  /* the main process has ended; status is wait4's */
 	WDR_BACKEND_LOST,    /* the sandbox broke under it; *err says how */
 	WDR_BACKEND_SINK,    /* before it runs: fd is where telemetry of the guest will come */
+	WDR_BACKEND_HELD,    /* of a sandbox made ahead: it stands, and waits for take() */
 };
 
 struct wdr_backend_msg {
@@ -59,6 +60,13 @@ struct wdr_backend_ops {
 	int (*spawn)(const struct wdr_spec *s, struct wdr_backend_job **ret, struct wdr_err *err);
 	/* Let it go on. Returns at once; the outcome is a message. */
 	int (*release)(struct wdr_backend_job *b, struct wdr_err *err);
+	/*
+	 * Give a sandbox that was made ahead, and has said HELD, its one job: what the spec has now of
+	 * argv, envp and policy, without input if stdio_fds[0] is -1. Returns at once; RUNNING or
+	 * FAILED follows. A failure leaves a sandbox in which no job has run and none will: kill it.
+	 * NULL: this backend holds none, and spawn() refuses a spec with `ahead`.
+	 */
+	int (*take)(struct wdr_backend_job *b, struct wdr_err *err);
 	/* Host pid of the sandbox's first process, its pidfd, the descriptor of messages: the job's. */
 	pid_t (*pid)(const struct wdr_backend_job *b);
 	int (*pidfd)(const struct wdr_backend_job *b);

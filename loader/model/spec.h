@@ -35,10 +35,15 @@ struct wdr_spec {
 	uint64_t waived;   /* WDR_PROT_BIT()s the job may start without */
 	uint32_t host_uid; /* the job's user outside; its group has the same number */
 	bool privileged;   /* we are root in the first user namespace */
-	bool tty;	   /* the job's stdio is a pty of its own; stdio_fds are unused */
-	int stdio_fds[3];  /* the job's ends; -1: /dev/null. They stay the caller's */
-	int cgroup_fd;	   /* where the job is born, -1: in the caller's cgroup */
-	int net_fd;	   /* the network namespace made for the job, -1: there is none */
+	/*
+	 * The sandbox is made before its job is known and held until wdr_backend_ops.take: @argv and
+	 * @envp are not read before, the policy is one that wdr_policy_fits() the job's.
+	 */
+	bool ahead;
+	bool tty;	  /* the job's stdio is a pty of its own; stdio_fds are unused */
+	int stdio_fds[3]; /* the job's ends; -1: /dev/null. They stay the caller's */
+	int cgroup_fd;	  /* where the job is born, -1: in the caller's cgroup */
+	int net_fd;	  /* the network namespace made for the job, -1: there is none */
 	/*
 	 * Files that the first process writes "0" to as its first deed, while it is one thread: so it
 	 * enters the v1 hierarchies, which cgroup_fd does not reach. Only after that may it unshare

@@ -7,7 +7,9 @@ import runsc_bare
 
 START, SHIM, CONTROL = 1.05, 1.03, 0.3  # most, of runsc's own time
 CONTROL_MS = 10
+AHEAD_MS = 15
 SHIM_PROGRAM, CONTROL_PROGRAM = BUILD / "bin/warder-runsc", BUILD / "tests/helpers/control_try"
+AHEAD = BUILD / "tests/helpers/ahead_try"
 LOOP = BUILD / "tests/bench/call_loop"
 CALLS = 20_000
 CONTAINER = "wdr-bench"
@@ -61,6 +63,18 @@ def call_rows(rounds):
         yield Row(f"a call in the guest, counting {name}", f"{mid:.1f} us ({low:.1f}..{high:.1f})", text)
 
 
+def ahead_rows(rounds):
+    """A sandbox made ahead, one a round, beside a cold start; with CPUs enough that no quota is measured."""
+    limits = ("--cpus", "2")
+    out = subprocess.run([AHEAD, "-n", str(rounds), *limits, "::", *limits, "--", "/usr/bin/true"], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    execs, ends, all_ends = ([int(w) / 1e6 for w in column] for column in zip(*map(str.split, out.splitlines())))
+    mid = quartiles(execs)[1]
+    yield Row("a job in a sandbox made ahead: to its exec", ms(execs), "", f"<= {AHEAD_MS} ms", mid <= AHEAD_MS / 1e3)
+    yield Row("to the end of true", ms(ends))
+    yield Row("to the end of the sandbox", ms(all_ends))
+
+
 def memory_rows(job, bare):
     mib = lambda kb: f"{kb / 1024:.1f} MiB"
     theirs = bare.start(CONTAINER)
@@ -85,4 +99,5 @@ def rows(quick):
         yield from start_rows(bare, 5 if quick else 40)
         yield from exec_rows(bare, 5 if quick else 150)
         yield from memory_rows(job, bare)
+    yield from ahead_rows(4 if quick else 40)
     yield from call_rows(2 if quick else 8)

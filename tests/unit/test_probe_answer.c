@@ -35,6 +35,24 @@ static void reads_the_flags_of_both_ages(void **state)
 		assert_int_equal(wdr_runsc_features(cases[i].text), cases[i].features);
 }
 
+static void sees_who_takes_the_program_from_us(void **state)
+{
+	static const struct {
+		const char *text;
+		bool holds;
+	} cases[] = {
+		{ "run [flags]\n  -exec-fd int\n    \tx\n  -pass-fd value\n    \ty\n", true },
+		{ "run [flags]\n  -exec-fd int\n    \tsee -pass-fd\n", false },
+		{ "run [flags]\n  -pass-fd value\n", false },
+		{ "run [flags]\n  -bundle string\n", false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(wdr_runsc_holds(cases[i].text), cases[i].holds);
+}
+
 static void reads_a_version_and_nothing_else(void **state)
 {
 	static const struct {
@@ -151,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_flags_of_both_ages),
+		cmocka_unit_test(sees_who_takes_the_program_from_us),
 		cmocka_unit_test(reads_a_version_and_nothing_else),
 		cmocka_unit_test(remembers_an_answer),
 		cmocka_unit_test(forgets_it_when_the_question_is_another),
