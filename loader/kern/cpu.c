@@ -98,16 +98,13 @@ static int explain(int r, int cpu, struct wdr_err *err)
 			   strerror(-r), hint);
 }
 
-int wdr_kern_cpu_start(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *err)
+static int attach(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *err)
 {
-	const struct wdr_slot *slot = &s->kern_ref->slots[s->n];
-	bool pin = slot->flags & WDR_SLOT_CONTAIN;
+	bool pin = s->kern_ref->slots[s->n].flags & WDR_SLOT_CONTAIN;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	unsigned int i;
 	int cpu, r;
 
-	if (!slot->cpu_budget_ns && !slot->cpu_act)
-		return 0;
 	r = pin ? wdr_kern_job_folder(s->kern_ref, s->job, err) : 0;
 	if (r < 0)
 		return r;
@@ -121,5 +118,36 @@ int wdr_kern_cpu_start(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *e
 				return explain(r, cpu, err);
 		}
 	}
+	return 0;
+}
+
+int wdr_kern_cpu_start(struct wdr_kern_slot *s, int cgroup_fd, struct wdr_err *err)
+{
+	const struct wdr_slot *slot = &s->kern_ref->slots[s->n];
+
+	return slot->cpu_budget_ns || slot->cpu_act ? attach(s, cgroup_fd, err) : 0;
+}
+
+int wdr_kern_slot_watch(struct wdr_kern_slot *s, int cgroup_fd, const struct wdr_kern_cpu *c,
+			struct wdr_err *err)
+{
+	struct wdr_slot *slot = &s->kern_ref->slots[s->n];
+	wdr_close_ int lock = -1;
+	int r;
+
+	if (s->cpu_fd)
+		return 0;
+	r = wdr_kern_lock_current(s->kern_ref, &lock, err);
+	if (r >= 0)
+		r = attach(s, cgroup_fd, err);
+	if (r < 0) {
+		wdr_kern_cpu_stop(s);
+		return r;
+	}
+	/* Last: whoever finds them, finds all events there. */
+	slot->cpu_window_ns = c->window_ns;
+	slot->cpu_max_ns = c->max_ns;
+	slot->cpu_act = c->window_ns ? (uint8_t)c->act : 0;
+	__atomic_store_n(&slot->cpu_budget_ns, c->budget_ns, __ATOMIC_RELEASE);
 	return 0;
 }

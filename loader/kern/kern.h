@@ -135,6 +135,21 @@ int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
 /* The job's first process, in our pid namespace: whom a verdict in the kernel kills. */
 void wdr_kern_slot_init_pid(struct wdr_kern_slot *s, pid_t pid);
 
+/* What a job may use of CPUs; the fields of struct wdr_kern_ask. */
+struct wdr_kern_cpu {
+	uint64_t budget_ns, window_ns, max_ns;
+	enum wdr_cpu_act act;
+};
+
+/*
+ * For a slot that was taken without them: put @c in force for cgroup @cgroup_fd, in which the job's
+ * tasks are by now, wherever that is, from here on. Where a verdict can't be carried out by the first
+ * process, the programs that watch kill each task of it when it runs; all fields 0: do no more than
+ * that. Also twice, also by another process: then it changes nothing. As wdr_kern_slot_new().
+ */
+int wdr_kern_slot_watch(struct wdr_kern_slot *s, int cgroup_fd, const struct wdr_kern_cpu *c,
+			struct wdr_err *err) wdr_must_check;
+
 /*
  * Judge what comes through @ifindex, the host end of the job's veth, in this process's network
  * namespace; before the job's end is up. @self4 and @self6 are the job's addresses, mapped: other
@@ -178,6 +193,14 @@ void wdr_kern_slot_drop(struct wdr_kern_slot **s);
  */
 int wdr_kern_slot_adopt(struct wdr_kern *k, int cgroup_fd, void *user, struct wdr_kern_slot **ret,
 			struct wdr_err *err) wdr_must_check;
+
+/*
+ * Look at the slot of the job that lives in @cgroup_fd, whoever supervises it: for live and denials
+ * and nothing else. *ret is the caller's, by wdr_kern_slot_unlook(). -ENOENT if there is none.
+ */
+int wdr_kern_slot_look(struct wdr_kern *k, int cgroup_fd, struct wdr_kern_slot **ret,
+		       struct wdr_err *err) wdr_must_check;
+void wdr_kern_slot_unlook(struct wdr_kern_slot **s);
 
 /* -- the machine -- */
 

@@ -7,6 +7,8 @@
  *   ROOT/new/...                           load.c         load.c: renamed to HASH, or a leftover
  *   ROOT/parents/CGROUP/PROGRAM (links)    attach.c       attach.c when the cgroup is gone; unload.c
  *   ROOT/jobs/NUMBER/PROGRAM (links)       attach.c       slot.c when the job ends; sweep.c; unload.c
+ *     PROGRAM of a contained job           trace.c        the same
+ *     PROGRAM_CPU of a contained job       cpu.c          the same
  *
  * HASH names the content of all objects, CGROUP is a cgroup v2 id, NUMBER is wdr_slot.job. ROOT is
  * warder/ in /sys/fs/bpf, or in a bpffs of our own where that is none.

@@ -301,32 +301,66 @@ void wdr_kern_slot_drop(struct wdr_kern_slot **sp)
 	free(s);
 }
 
+/* The slot of the job in @cgroup_fd, under the lock. */
+static int find_slot(struct wdr_kern *k, int cgroup_fd, uint32_t *ret, struct wdr_err *err)
+{
+	struct stat st;
+	uint64_t id;
+	int r;
+
+	if (fstat(cgroup_fd, &st) < 0)
+		return wdr_err_set(err, -errno, "look at the job's cgroup: %s", strerror(errno));
+	id = st.st_ino;
+	r = bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &id, ret);
+	if (r < 0)
+		return wdr_err_set(err, r, "no job is known in this cgroup");
+	*ret %= WDR_SLOTS_MAX;
+	return 0;
+}
+
+int wdr_kern_slot_look(struct wdr_kern *k, int cgroup_fd, struct wdr_kern_slot **ret,
+		       struct wdr_err *err)
+{
+	wdr_free_ struct wdr_kern_slot *s = new_handle(k, NULL);
+	wdr_close_ int lock = -1;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	r = wdr_kern_lock_current(k, &lock, err);
+	if (r == 0)
+		r = find_slot(k, cgroup_fd, &s->n, err);
+	if (r < 0)
+		return r;
+	s->job = k->slots[s->n].job;
+	*ret = WDR_TAKE_PTR(s);
+	return 0;
+}
+
+void wdr_kern_slot_unlook(struct wdr_kern_slot **s)
+{
+	wdr_freep(s);
+}
+
 int wdr_kern_slot_adopt(struct wdr_kern *k, int cgroup_fd, void *user, struct wdr_kern_slot **ret,
 			struct wdr_err *err)
 {
 	wdr_free_ struct wdr_kern_slot *s = NULL;
 	wdr_close_ int lock = -1;
 	struct wdr_slot *slot;
-	struct stat st;
-	uint64_t id;
 	uint32_t n;
 	int r;
 
 	if (!k->sup)
 		return wdr_err_set(err, -ENOTCONN, "not a supervisor");
-	if (fstat(cgroup_fd, &st) < 0)
-		return wdr_err_set(err, -errno, "look at the job's cgroup: %s", strerror(errno));
 	s = new_handle(k, user);
 	if (!s)
 		return -ENOMEM;
 	r = wdr_kern_lock_current(k, &lock, err);
+	if (r == 0)
+		r = find_slot(k, cgroup_fd, &n, err);
 	if (r < 0)
 		return r;
-	id = st.st_ino;
-	r = bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &id, &n);
-	if (r < 0)
-		return wdr_err_set(err, r, "no job is known in this cgroup");
-	n %= WDR_SLOTS_MAX;
 	slot = &k->slots[n];
 	if (slot->sup != k->sup && wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]))
 		return wdr_err_set(err, -EBUSY, "the job's supervisor, pid %u, is alive",

@@ -277,11 +277,47 @@ static void watches_the_share_of_a_window(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/*
+ * What engines do on pure cgroup v2: the slot is found by a cgroup that is only a mark, the tasks are in
+ * another one that is known late. Nobody supervises, and no first process can be told to the kernel.
+ */
+static void watches_a_cgroup_that_is_named_late(void **state)
+{
+	int mark = kern_env_cgroup(&env, "mark"), cg = kern_env_cgroup(&env, "tasks");
+	const struct wdr_kern_cpu none = { 0 }, budget = { .budget_ns = BUDGET_MS * MS };
+	struct told told = { 0 };
+	struct wdr_kern_ask ask = {
+		.cgroup_fd = mark, .user = &told, .netns = true, .contain = true
+	};
+	struct wdr_kern_slot *s = NULL, *look = NULL;
+	struct wdr_err err = { 0 };
+	struct wdr_live live;
+	pid_t pid;
+
+	(void)state;
+	assert_ok(wdr_kern_slot_new(kern, &ask, &s, &err));
+	pid = start_job(cg, &shapes[1]);
+	assert_false(wait_empty(cg, pid, &told, 3 * BUDGET_MS)); /* nobody watches yet */
+	assert_ok(wdr_kern_slot_watch(s, cg, &budget, &err));
+	assert_ok(wdr_kern_slot_watch(s, mark, &none, &err)); /* changes nothing */
+	assert_true(wait_empty(cg, pid, &told, DEADLINE_MS));
+	assert_ok(wdr_kern_slot_look(kern, mark, &look, &err));
+	wdr_kern_slot_live(look, &live);
+	assert_int_equal(live.killed, WDR_KILL_CPU_BUDGET);
+	wdr_kern_slot_unlook(&look);
+	assert_null(look);
+	wdr_kern_slot_drop(&s);
+	assert_int_equal(wdr_kern_slot_look(kern, mark, &look, &err), -ENOENT);
+	(void)close(mark);
+	(void)close(cg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ends_a_job_within_a_period_of_its_budget),
 		cmocka_unit_test(watches_the_share_of_a_window),
+		cmocka_unit_test(watches_a_cgroup_that_is_named_late),
 	};
 	int r = kern_env_start(&env);
 
