@@ -66,11 +66,9 @@ struct timespec wdr_job_wall_time(uint64_t mono_ns)
 				  .tv_nsec = (long)(ns % NS_PER_S) };
 }
 
-void wdr_job_name_denial(const struct wdr_job *j, const struct wdr_deny_key *k,
+void wdr_job_name_denial(const struct wdr_policy *p, const struct wdr_deny_key *k,
 			 struct wdr_denial *ret)
 {
-	const struct wdr_policy *p = j->o.policy;
-
 	ret->rule = -1;
 	ret->reason = WDR_DENY_DEFAULT;
 	write_to(k, ret->to, sizeof(ret->to));
@@ -78,40 +76,52 @@ void wdr_job_name_denial(const struct wdr_job *j, const struct wdr_deny_key *k,
 		if (reasons[i].from == k->reason)
 			ret->reason = reasons[i].to;
 	}
-	if (k->rule != WDR_EGRESS_NO_RULE && k->rule < p->net.n_rules) {
-		const char *name = p->net.rules[k->rule].name;
+	if (k->rule != WDR_EGRESS_NO_RULE && (!p || k->rule < p->net.n_rules)) {
+		const char *name = p ? p->net.rules[k->rule].name : NULL;
 
 		ret->rule = (int32_t)k->rule;
 		(void)snprintf(ret->rule_name, sizeof(ret->rule_name), "%s", name ? name : "");
 	}
 }
 
+struct collecting {
+	const struct wdr_policy *policy;
+	struct wdr_result *result;
+};
+
 static void add_denial(void *arg, const struct wdr_deny_key *k, const struct wdr_deny_val *v)
 {
 	struct wdr_denial d = { .count = v->count };
-	struct wdr_job *j = arg;
+	const struct collecting *c = arg;
 
-	wdr_job_name_denial(j, k, &d);
+	wdr_job_name_denial(c->policy, k, &d);
 	d.first = wdr_job_wall_time(v->first_ns);
 	d.last = wdr_job_wall_time(v->last_ns);
-	wdr_result_add_denial(&j->result, &d);
+	wdr_result_add_denial(c->result, &d);
 }
 
-static void collect_traffic(struct wdr_job *j)
+int wdr_job_collect_slot(const struct wdr_kern_slot *s, const struct wdr_policy *p,
+			 struct wdr_result *r)
 {
-	struct wdr_usage *u = &j->result.usage;
+	struct collecting c = { p, r };
+	struct wdr_usage *u = &r->usage;
 	struct wdr_live live;
-	int r;
 
-	wdr_kern_slot_live(j->kslot, &live);
+	wdr_kern_slot_live(s, &live);
 	u->net_counted = true;
 	u->egress_packets = live.out_packets;
 	u->egress_bytes = live.out_bytes;
 	u->egress_denied = live.out_denied;
 	u->ingress_packets = live.in_packets;
 	u->ingress_bytes = live.in_bytes;
-	j->result.denials_lost += live.denials_lost;
-	r = wdr_kern_slot_denials(j->kslot, add_denial, j);
+	r->denials_lost += live.denials_lost;
+	return wdr_kern_slot_denials(s, add_denial, &c);
+}
+
+static void collect_traffic(struct wdr_job *j)
+{
+	int r = wdr_job_collect_slot(j->kslot, j->o.policy, &j->result);
+
 	if (r < 0)
 		wdr_warn("job=%s step=denials err=\"%s\"", j->spec.id, strerror(-r));
 }
@@ -181,10 +191,9 @@ void wdr_job_collect_kernel(struct wdr_job *j)
 		collect_syscalls(j);
 }
 
-void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_finding_action action)
+void wdr_job_cpu_finding(const struct wdr_policy *p, double cpus, uint64_t used_ns,
+			 enum wdr_finding_action action, struct wdr_result *r)
 {
-	const struct wdr_policy *p = j->o.policy;
-	double cpus = p->limits.cpus > 0 ? p->limits.cpus : (double)sysconf(_SC_NPROCESSORS_ONLN);
 	double share = (double)used_ns / ((double)p->detect.cpu_for_ns * cpus);
 	struct wdr_finding f = {
 		.detector = "cpu",
@@ -198,5 +207,13 @@ void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_findi
 				.threshold = p->detect.cpu_above } },
 	};
 
-	wdr_result_add_finding(&j->result, &f);
+	wdr_result_add_finding(r, &f);
+}
+
+void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_finding_action action)
+{
+	const struct wdr_policy *p = j->o.policy;
+	double cpus = p->limits.cpus > 0 ? p->limits.cpus : (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	wdr_job_cpu_finding(p, cpus, used_ns, action, &j->result);
 }

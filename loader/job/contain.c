@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/contain.h"
 
+#include "job/contain_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,12 +18,7 @@
 #include "policy/compile.h"
 #include "policy/policy.h"
 
-/* Not the caller's place in it, and no scope of systemd's: the mark must outlive this process. */
-#define CGROUP_ROOT "/sys/fs/cgroup"
-#define HYBRID_V2   CGROUP_ROOT "/unified"
-
 #define MAX_PEERS 16
-#define MAX_PATH  4096
 
 /* cgroup.procs of where this process was before, so that it can leave what it has to remove. */
 static int g_home_fd = -1;
@@ -31,39 +28,61 @@ static struct wdr_kern *g_kern;
 static struct wdr_kern_slot *g_slot;
 static char g_name[256];
 
-static bool is_hybrid(void)
+bool wdr_contain_is_hybrid(void)
 {
-	return access(HYBRID_V2 "/cgroup.procs", F_OK) == 0;
+	return access(WDR_CONTAIN_V2 "/cgroup.procs", F_OK) == 0;
+}
+
+int wdr_contain_place(int pid, char ret[WDR_CONTAIN_PATH_MAX])
+{
+	wdr_free_ char *text = NULL;
+	char file[40];
+	char *line;
+	int r;
+
+	(void)snprintf(file, sizeof(file), pid ? "/proc/%d/cgroup" : "/proc/self/cgroup", pid);
+	r = wdr_read_file(AT_FDCWD, file, WDR_CONTAIN_PATH_MAX, &text, NULL);
+	if (r < 0)
+		return r;
+	line = strstr(text, "0::/");
+	if (!line)
+		return -ENXIO;
+	line[strcspn(line, "\n")] = '\0';
+	(void)snprintf(ret, WDR_CONTAIN_PATH_MAX, "%s", line + 3);
+	return 0;
 }
 
 static void remember_home(void)
 {
-	wdr_free_ char *text = NULL;
-	char path[MAX_PATH];
-	char *line;
+	char place[WDR_CONTAIN_PATH_MAX], path[WDR_CONTAIN_PATH_MAX + 64];
 
-	if (g_home_fd >= 0 ||
-	    wdr_read_file(AT_FDCWD, "/proc/self/cgroup", MAX_PATH, &text, NULL) < 0)
+	if (g_home_fd >= 0 || wdr_contain_place(0, place) < 0)
 		return;
-	line = strstr(text, "0::/");
-	if (!line)
-		return;
-	line[strcspn(line, "\n")] = '\0';
-	(void)snprintf(path, sizeof(path), "%s%.2000s/cgroup.procs",
-		       is_hybrid() ? HYBRID_V2 : CGROUP_ROOT, line + 3);
+	(void)snprintf(path, sizeof(path), "%s%s/cgroup.procs",
+		       wdr_contain_is_hybrid() ? WDR_CONTAIN_V2 : WDR_CONTAIN_CGROUPS, place);
 	g_home_fd = open(path, O_WRONLY | O_CLOEXEC);
 }
 
+void wdr_contain_step_out(void)
+{
+	if (g_home_fd >= 0)
+		(void)!write(g_home_fd, "0", 1);
+}
+
+/* What only a process that lives beside the container could do. */
 static int check_policy(const struct wdr_policy *p, bool host_net, struct wdr_err *err)
 {
 	const struct {
 		bool asked;
-		const char *what;
+		const char *what, *why;
 	} rows[] = {
-		{ p->limits.cpu_ns != WDR_UNLIMITED, "limits.cpu" },
-		{ p->syscalls.count, "syscalls.count" },
-		{ p->detect.cpu_action != WDR_DETECT_OFF, "detect.cpu" },
-		{ p->detect.mining_action != WDR_DETECT_OFF, "detect.mining" },
+		{ p->syscalls.count, "syscalls.count",
+		  ": the host sees the calls of the sandbox, not those of its guest" },
+		{ p->detect.cpu_action == WDR_DETECT_ALERT, "detect.cpu with action \"alert\"",
+		  ": \"kill\" does not" },
+		{ p->detect.cpu_action == WDR_DETECT_THROTTLE,
+		  "detect.cpu with action \"throttle\"", ": \"kill\" does not" },
+		{ p->detect.mining_action != WDR_DETECT_OFF, "detect.mining", "" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -71,10 +90,10 @@ static int check_policy(const struct wdr_policy *p, bool host_net, struct wdr_er
 			return wdr_err_set(
 				err, -EOPNOTSUPP,
 				"policy \"%s\": %s needs a supervisor, which a container "
-				"of an engine does not have",
-				p->name, rows[i].what);
+				"of an engine does not have%s",
+				p->name, rows[i].what, rows[i].why);
 	}
-	if (host_net && !is_hybrid())
+	if (host_net && !wdr_contain_is_hybrid())
 		return wdr_err_set(
 			err, -EOPNOTSUPP,
 			"policy \"%s\": a container in the host's network can't be held to "
@@ -151,7 +170,7 @@ int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *
 
 	r = check_policy(p, host_net, err);
 	if (r == 0)
-		r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, err);
+		r = wdr_cgroup_tree_new(WDR_CONTAIN_CGROUPS, &t, err);
 	if (r == 0)
 		r = wdr_kern_open(NULL, &k, err);
 	if (r == 0)
@@ -170,23 +189,40 @@ int wdr_contain_begin(const struct wdr_policy *p, const char *name, const char *
 	return 0;
 }
 
+int wdr_contain_mark(const char *name, int *ret_fd, struct wdr_err *err)
+{
+	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
+	int r;
+
+	r = wdr_cgroup_tree_new(WDR_CONTAIN_CGROUPS, &t, err);
+	if (r < 0)
+		return r;
+	*ret_fd = openat(wdr_cgroup_tree_fd(t), name,
+			 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret_fd < 0 ? wdr_err_wrap(err, -errno, "open cgroup %s", name) : 0;
+}
+
 /* The slot of another process, which has ended. */
 static int adopt(const char *name, struct wdr_err *err)
 {
-	wdr_cgroup_tree_ struct wdr_cgroup_tree *t = NULL;
 	wdr_close_ int fd = -1;
 	int r;
 
-	r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, err);
-	if (r < 0)
-		return r;
-	fd = openat(wdr_cgroup_tree_fd(t), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return wdr_err_set(err, -errno, "open cgroup %s: %s", name, strerror(errno));
-	r = wdr_kern_open(NULL, &g_kern, err);
+	r = wdr_contain_mark(name, &fd, err);
+	if (r == 0)
+		r = wdr_kern_open(NULL, &g_kern, err);
 	if (r == 0)
 		r = wdr_kern_join(g_kern, err);
 	return r < 0 ? r : wdr_kern_slot_adopt(g_kern, fd, NULL, &g_slot, err);
+}
+
+int wdr_contain_slot(const char *name, struct wdr_kern_slot **ret, struct wdr_err *err)
+{
+	int r = g_slot ? 0 : adopt(name, err);
+
+	if (r == 0)
+		*ret = g_slot;
+	return r;
 }
 
 static bool is_our_netns(const char *netns)
@@ -199,12 +235,13 @@ static bool is_our_netns(const char *netns)
 
 int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err)
 {
+	struct wdr_kern_slot *slot = NULL;
 	int r;
 
 	if (is_our_netns(netns))
 		return 0;
-	r = g_slot ? 0 : adopt(name, err);
-	return r < 0 ? r : link_peers(g_slot, netns, err);
+	r = wdr_contain_slot(name, &slot, err);
+	return r < 0 ? r : link_peers(slot, netns, err);
 }
 
 void wdr_contain_end(const char *name)
@@ -214,14 +251,13 @@ void wdr_contain_end(const char *name)
 	struct wdr_err err = { 0 };
 	int r;
 
-	if (g_home_fd >= 0)
-		(void)!write(g_home_fd, "0", 1);
+	wdr_contain_step_out();
 	if (g_slot && !strcmp(name, g_name)) {
 		/* No sweep takes it while we live. What is alive below its cgroup reaches nothing. */
 		wdr_kern_slot_drop(&g_slot);
 		wdr_kern_leave(g_kern);
 	}
-	r = wdr_cgroup_tree_new(CGROUP_ROOT, &t, &err);
+	r = wdr_cgroup_tree_new(WDR_CONTAIN_CGROUPS, &t, &err);
 	if (r == 0)
 		r = wdr_cgroup_sweep(t, name, &err);
 	if (r == 0)

@@ -170,7 +170,7 @@ static void put_denied(const struct wdr_job *j, json_t *o, const struct wdr_ev_h
 	const struct wdr_ev_denied *e = (const struct wdr_ev_denied *)ev;
 	struct wdr_denial d = { 0 };
 
-	wdr_job_name_denial(j, &e->key, &d);
+	wdr_job_name_denial(j->o.policy, &e->key, &d);
 	(void)json_object_set_new(o, "to", json_string(d.to));
 	(void)json_object_set_new(o, "reason", json_string(wdr_deny_reason_name(d.reason)));
 	(void)json_object_set_new(o, "rule", d.rule < 0 ? json_null() : json_integer(d.rule));

@@ -33,11 +33,18 @@ void wdr_job_collect_kernel(struct wdr_job *j);
 
 /* detect.cpu saw @used_ns of CPU within its window. */
 void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_finding_action action);
+/* The same into @r, of a job that had @cpus CPUs. */
+void wdr_job_cpu_finding(const struct wdr_policy *p, double cpus, uint64_t used_ns,
+			 enum wdr_finding_action action, struct wdr_result *r);
+
+/* Traffic and denials of @s into @r, rules by their names if @p is not NULL. -errno of a map. */
+int wdr_job_collect_slot(const struct wdr_kern_slot *s, const struct wdr_policy *p,
+			 struct wdr_result *r) wdr_must_check;
 
 void wdr_job_egress_addr(const struct wdr_prefix *p, struct wdr_egress_addr *ret);
 
-/* Destination, reason and rule of a denial, as the result says them. */
-void wdr_job_name_denial(const struct wdr_job *j, const struct wdr_deny_key *k,
+/* Destination, reason and rule of a denial, as the result says them. @p NULL: without its name. */
+void wdr_job_name_denial(const struct wdr_policy *p, const struct wdr_deny_key *k,
 			 struct wdr_denial *ret);
 /* A time of the programs' clock, CLOCK_MONOTONIC, on the wall's. */
 struct timespec wdr_job_wall_time(uint64_t mono_ns);

@@ -13,6 +13,7 @@
 
 #include "base/wdr_err.h"
 #include "base/wdr_id.h"
+#include "base/wdr_json.h"
 #include "model/protection.h"
 
 #define WDR_RESULT_MAX_DENIALS	256
@@ -206,6 +207,9 @@ size_t wdr_result_line(const struct wdr_result *r, char buf[WDR_RESULT_LINE_MAX]
  * kill by Warder's verdict; 128 + the signal for one that was passed on by who pressed Ctrl-C.
  */
 int wdr_result_status(const struct wdr_result *r);
+
+/* The members after the captures: usage, denials, findings, protections. NULL: no memory. */
+json_t *wdr_result_tail(const struct wdr_result *r);
 
 /*
  * Write @r to @fd as one line of JSON. The captured texts are streamed: memory does not grow with

@@ -5,6 +5,5 @@
 #include "base/wdr_json.h"
 #include "model/result.h"
 
-/* The members before and after the captures. NULL: no memory. */
+/* The members before the captures. NULL: no memory. */
 json_t *wdr_result_head(const struct wdr_result *r);
-json_t *wdr_result_tail(const struct wdr_result *r);

@@ -27,7 +27,7 @@ struct wdr_shim_args {
 	const char *id;	  /* of the container, for the commands above */
 	const char *root, *log, *log_format;
 	const char *bundle;
-	bool force, detach;
+	bool force, detach, ignore_cgroups, flag_override;
 };
 
 /*

@@ -87,6 +87,8 @@ static const struct wdr_field settings_fields[] = {
 	{ "default", WDR_IS_STRING, false, read_name,
 	  offsetof(struct wdr_shim_settings, default_name), NULL },
 	{ "policies", WDR_IS_ARRAY, false, read_names, 0, NULL },
+	{ "report", WDR_IS_STRING, false, read_path, offsetof(struct wdr_shim_settings, report),
+	  NULL },
 	WDR_FIELD_END,
 };
 
@@ -102,6 +104,7 @@ void wdr_shim_settings_freep(struct wdr_shim_settings **sp)
 	free(s->names);
 	free(s->runsc);
 	free(s->default_name);
+	free(s->report);
 	free(s);
 }
 
@@ -218,6 +221,16 @@ static bool joins_another(json_t *annotations)
 	return false;
 }
 
+/* A quota of -1 or 0 is none (runtime-spec config-linux.md, cpu), nor is one without a period. */
+static double read_quota(json_t *linux_part)
+{
+	json_t *cpu = json_object_get(json_object_get(linux_part, "resources"), "cpu");
+	double quota = json_number_value(json_object_get(cpu, "quota"));
+	double period = json_number_value(json_object_get(cpu, "period"));
+
+	return quota > 0 && period > 0 ? quota / period : 0;
+}
+
 static bool sets_up_by_hooks(json_t *hooks)
 {
 	return json_array_size(json_object_get(hooks, "prestart")) > 0 ||
@@ -251,6 +264,7 @@ int wdr_shim_bundle_parse(const char *text, size_t n, struct wdr_shim_bundle **r
 		r = take_netns(part, b, err);
 	if (r < 0)
 		return r;
+	b->quota = read_quota(part);
 	b->joins = joins_another(annotations);
 	b->has_hooks = sets_up_by_hooks(json_object_get(o, "hooks"));
 	*ret = WDR_TAKE_PTR(b);

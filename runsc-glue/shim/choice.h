@@ -20,15 +20,18 @@
 /*
  * The settings file:
  *
- *   {"version": 1, "runsc": "/usr/bin/runsc", "default": "strict", "policies": ["python", "agent"]}
+ *   {"version": 1, "runsc": "/usr/bin/runsc", "default": "strict", "policies": ["python", "agent"],
+ *    "report": "/var/log/warder/containers.jsonl"}
  *
  * `runsc`: the real one; else WARDER_RUNSC, else the first on PATH that is not us. `default`: the
  * policy of a container that names none; without it such a container runs as under runsc alone.
- * `policies`: what an annotation may name; without it any policy of the machine's.
+ * `policies`: what an annotation may name; without it any policy of the machine's. `report`: a file
+ * that gets a line about each container at its end; see shim/report.h.
  */
 struct wdr_shim_settings {
 	char *runsc;	    /* or NULL */
 	char *default_name; /* or NULL */
+	char *report;	    /* or NULL */
 	char **names;	    /* n_names of them */
 	size_t n_names;
 	bool any_name; /* `policies` is not there */
@@ -49,6 +52,7 @@ struct wdr_shim_bundle {
 	char *netns;	/* path of the network namespace */
 	bool has_netns; /* it has one of its own, by that path or a new one */
 	bool has_hooks; /* programs that runsc starts before the container's, to set it up */
+	double quota;	/* CPUs that linux.resources gives it, 0: no limit */
 	bool joins;	/* a container inside a sandbox of another (CRI's container-type) */
 };
 

@@ -13,7 +13,8 @@
 #include "base/wdr_io.h"
 #include "state.h"
 
-#define SUFFIX ".json"
+#define SUFFIX	".json"
+#define VERSION 2
 
 void wdr_shim_record_freep(struct wdr_shim_record **rp)
 {
@@ -27,38 +28,44 @@ void wdr_shim_record_freep(struct wdr_shim_record **rp)
 	free(r->policy);
 	free(r->cgroup);
 	free(r->netns);
+	free(r->place);
+	free(r->rules);
 	free(r);
 }
 
 json_t *wdr_shim_record_to_json(const struct wdr_shim_record *r)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:I}", "version", 1, "id", r->id, "root",
-			 r->root, "policy", r->policy, "cgroup", r->cgroup, "netns", r->netns,
-			 "made_ns", (json_int_t)r->made_ns);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:f, s:s}", "version",
+			 VERSION, "id", r->id, "root", r->root, "policy", r->policy, "cgroup",
+			 r->cgroup, "netns", r->netns, "made_ns", (json_int_t)r->made_ns, "done",
+			 (int)r->done, "place", r->place, "quota", r->quota, "rules", r->rules);
 }
 
 int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
 {
-	const char *id, *root, *policy, *cgroup, *netns;
-	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	wdr_shim_record_ struct wdr_shim_record *r = calloc(1, sizeof(*r));
+	const char *text[7];
 	json_int_t made;
-	int version;
+	int version, done;
 
-	if (json_unpack(o, "{s:i, s:s, s:s, s:s, s:s, s:s, s:I !}", "version", &version, "id", &id,
-			"root", &root, "policy", &policy, "cgroup", &cgroup, "netns", &netns,
-			"made_ns", &made) < 0 ||
-	    version != 1)
-		return -EPROTO;
-	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->id = strdup(id);
-	r->root = strdup(root);
-	r->policy = strdup(policy);
-	r->cgroup = strdup(cgroup);
-	r->netns = strdup(netns);
+	if (json_unpack(o, "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:F, s:s !}", "version",
+			&version, "id", &text[0], "root", &text[1], "policy", &text[2], "cgroup",
+			&text[3], "netns", &text[4], "made_ns", &made, "done", &done, "place",
+			&text[5], "quota", &r->quota, "rules", &text[6]) < 0 ||
+	    version != VERSION)
+		return -EPROTO;
+	r->id = strdup(text[0]);
+	r->root = strdup(text[1]);
+	r->policy = strdup(text[2]);
+	r->cgroup = strdup(text[3]);
+	r->netns = strdup(text[4]);
+	r->place = strdup(text[5]);
+	r->rules = strdup(text[6]);
 	r->made_ns = made;
-	if (!r->id || !r->root || !r->policy || !r->cgroup || !r->netns)
+	r->done = done;
+	if (!r->id || !r->root || !r->policy || !r->cgroup || !r->netns || !r->place || !r->rules)
 		return -ENOMEM;
 	*ret = WDR_TAKE_PTR(r);
 	return 0;
@@ -193,7 +200,7 @@ static bool is_there(const struct wdr_shim_record *r)
 }
 
 static bool sweep_one(int dir_fd, const char *name, long long before_ns,
-		      void (*gone)(const struct wdr_shim_record *r))
+		      void (*gone)(void *arg, const struct wdr_shim_record *r), void *arg)
 {
 	wdr_shim_record_ struct wdr_shim_record *r = NULL;
 	const char *suffix = strstr(name, SUFFIX);
@@ -201,12 +208,12 @@ static bool sweep_one(int dir_fd, const char *name, long long before_ns,
 	if (!suffix || suffix[sizeof(SUFFIX) - 1] || read_file(dir_fd, name, &r) < 0 ||
 	    r->made_ns > before_ns || is_there(r))
 		return false;
-	gone(r);
+	gone(arg, r);
 	return unlinkat(dir_fd, name, 0) == 0;
 }
 
 int wdr_shim_record_sweep(const char *dir, long long now_ns, long long min_age_ns,
-			  void (*gone)(const struct wdr_shim_record *r))
+			  void (*gone)(void *arg, const struct wdr_shim_record *r), void *arg)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -215,7 +222,7 @@ int wdr_shim_record_sweep(const char *dir, long long now_ns, long long min_age_n
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
 	while ((e = readdir(d)))
-		n += sweep_one(dirfd(d), e->d_name, now_ns - min_age_ns, gone);
+		n += sweep_one(dirfd(d), e->d_name, now_ns - min_age_ns, gone, arg);
 	(void)closedir(d);
 	return n;
 }

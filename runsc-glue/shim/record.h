@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/wdr_err.h"
 #include "base/wdr_json.h"
 
@@ -17,6 +19,10 @@ struct wdr_shim_record {
 	char *cgroup;	   /* as config.json says, "" if it does not */
 	char *netns;	   /* the same */
 	long long made_ns; /* CLOCK_BOOTTIME */
+	bool done;	   /* its creation, with all that holds it */
+	char *place;	   /* v2 cgroup of the sandbox below the mount, "" if it is not known */
+	double quota;	   /* CPUs that the engine gives it, 0: no limit */
+	char *rules;	   /* what the policy's rules were, as wdr_shim_report_mark() says */
 };
 
 /* Both for the container @id of @root below @dir (WDR_SHIM_DIR). 0; -ENOENT; -EPROTO; -errno. */
@@ -34,7 +40,8 @@ void wdr_shim_record_freep(struct wdr_shim_record **r);
  * root says, and that is older than @min_age_ns; then remove it. Returns how many, or -errno.
  */
 int wdr_shim_record_sweep(const char *dir, long long now_ns, long long min_age_ns,
-			  void (*gone)(const struct wdr_shim_record *r)) wdr_must_check;
+			  void (*gone)(void *arg, const struct wdr_shim_record *r),
+			  void *arg) wdr_must_check;
 
 /* Parts without a system call. *ret is the caller's; NULL: no memory. */
 json_t *wdr_shim_record_to_json(const struct wdr_shim_record *r);

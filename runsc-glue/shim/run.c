@@ -89,7 +89,8 @@ static int await(pid_t pid, const sigset_t *set)
 	}
 }
 
-int wdr_shim_spawn(const char *path, char **argv, int *ret_status, struct wdr_err *err)
+int wdr_shim_spawn(const char *path, char **argv, void (*started)(void), int *ret_status,
+		   struct wdr_err *err)
 {
 	static const int passed[] = { SIGINT,  SIGTERM,	 SIGHUP,  SIGQUIT, SIGUSR1,
 				      SIGUSR2, SIGWINCH, SIGCONT, SIGALRM, SIGCHLD };
@@ -105,6 +106,8 @@ int wdr_shim_spawn(const char *path, char **argv, int *ret_status, struct wdr_er
 		return wdr_err_wrap(err, -errno, "start %s", path);
 	if (pid == 0)
 		be_child(path, argv, &before, parent);
+	if (started)
+		started();
 	*ret_status = await(pid, &set);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return 0;

@@ -22,9 +22,9 @@ int wdr_shim_exec(const char *path, char **argv, struct wdr_err *err) wdr_must_c
 
 /*
  * Run it and wait; signals that come to us go to it, and it dies with us. *ret_status is wait(2)'s.
- * 0 or the -errno of fork(2).
+ * @started (or NULL) is called once it has this process' cgroup. 0 or the -errno of fork(2).
  */
-int wdr_shim_spawn(const char *path, char **argv, int *ret_status,
+int wdr_shim_spawn(const char *path, char **argv, void (*started)(void), int *ret_status,
 		   struct wdr_err *err) wdr_must_check;
 
 /* End as the child did: with its exit status, or by its signal. Returns what to exit with. */

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/wdr_log.h"
 #include "command.h"
+#include "shim/report.h"
 #include "shim/run.h"
 #include "wdr_build.h"
 
@@ -15,6 +18,7 @@
 /* A creation that takes longer than this is over; a younger record may be one under way. */
 #define SWEEP_AGE_NS (60 * NS_PER_S)
 #define DELETE_MS    10000
+#define KILLED	     137 /* 128 + SIGKILL: what runsc ends with if its sandbox is killed */
 
 struct shim {
 	struct wdr_shim_args args;
@@ -25,6 +29,8 @@ struct shim {
 	struct wdr_shim_bundle *bundle;
 	struct wdr_policy *policy;
 	struct wdr_shim_record record; /* strings are others' */
+	char place[WDR_SHIM_PLACE_MAX];
+	char rules[WDR_SHIM_MARK_MAX];
 };
 
 static void shim_done(struct shim *s)
@@ -79,8 +85,11 @@ static int prepare(struct shim *s, const char *name, struct wdr_err *err)
 {
 	int r = load_policy(name, &s->policy, err);
 
+	if (r == 0 && s->settings->report)
+		r = wdr_shim_report_check(s->settings->report, err);
 	if (r < 0)
 		return r;
+	wdr_shim_report_mark(s->policy, s->rules);
 	s->record = (struct wdr_shim_record){
 		.id = (char *)(uintptr_t)s->args.id,
 		.root = (char *)(uintptr_t)root_of(&s->args),
@@ -88,14 +97,86 @@ static int prepare(struct shim *s, const char *name, struct wdr_err *err)
 		.cgroup = s->bundle->cgroup ? s->bundle->cgroup : (char *)(uintptr_t) "",
 		.netns = s->bundle->netns ? s->bundle->netns : (char *)(uintptr_t) "",
 		.made_ns = boot_ns(),
+		.place = s->place,
+		.quota = s->bundle->quota,
+		.rules = s->rules,
 	};
 	return 0;
 }
 
-static void forget(struct shim *s)
+/* CLOCK_BOOTTIME on the wall's clock. */
+static struct timespec wall_time(long long at_ns)
 {
-	s->hooks->gone(&s->record);
+	struct timespec now;
+	long long ns;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	ns = now.tv_sec * NS_PER_S + now.tv_nsec - (boot_ns() - at_ns);
+	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+}
+
+/* The policy of @r as it was; NULL if what explains a report is not the same any more. */
+static void load_again(const struct wdr_shim_record *r, struct wdr_policy **ret)
+{
+	wdr_policy_ struct wdr_policy *p = NULL;
+	char rules[WDR_SHIM_MARK_MAX];
+
+	if (load_policy(r->policy, &p, NULL) < 0)
+		return;
+	wdr_shim_report_mark(p, rules);
+	if (!strcmp(rules, r->rules))
+		*ret = WDR_TAKE_PTR(p);
+}
+
+static int write_report(struct shim *s, const struct wdr_shim_record *r, const char *how, bool same,
+			const struct wdr_result *facts)
+{
+	struct timespec made = wall_time(r->made_ns), now = wall_time(boot_ns());
+	wdr_json_ json_t *line = wdr_shim_report_line(r, how, same, facts, &made, &now);
+
+	if (!line)
+		return -ENOMEM;
+	return wdr_shim_report_write(s->settings->report, line, WDR_SHIM_REPORT_MAX);
+}
+
+/*
+ * The end of a container: a line about it, then nothing of it any more. @early is what was known
+ * before runsc took its cgroup away, or NULL. Returns why the kernel ended it, if it did.
+ */
+static enum wdr_exit_reason end(struct shim *s, const struct wdr_shim_record *r, const char *how,
+				const struct wdr_result *early)
+{
+	wdr_result_ struct wdr_result facts = WDR_RESULT_INIT;
+	wdr_policy_ struct wdr_policy *p = NULL;
+	int e = 0;
+
+	load_again(r, &p);
+	s->hooks->tell(r, p, &facts);
+	if (early && facts.usage.cpu_ns == WDR_UNKNOWN) {
+		facts.usage.cpu_ns = early->usage.cpu_ns;
+		facts.usage.user_ns = early->usage.user_ns;
+		facts.usage.system_ns = early->usage.system_ns;
+	}
+	if (s->settings->report)
+		e = write_report(s, r, how, p, &facts);
+	if (e < 0)
+		wdr_warn("container=%s step=report err=\"%s: %s\"", r->id, s->settings->report,
+			 strerror(-e));
+	s->hooks->gone(r);
+	return facts.exit.reason;
+}
+
+static void end_swept(void *arg, const struct wdr_shim_record *r)
+{
+	(void)end(arg, r, "swept", NULL);
+}
+
+static enum wdr_exit_reason forget(struct shim *s, const char *how)
+{
+	enum wdr_exit_reason why = end(s, &s->record, how, NULL);
+
 	(void)!wdr_shim_record_remove(WDR_SHIM_DIR, s->record.root, s->record.id);
+	return why;
 }
 
 /* A container whose enforcement could not be completed must not be startable. */
@@ -117,28 +198,64 @@ static bool went_well(int status)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static int make_enforced(struct shim *s, int *ret_status, struct wdr_err *err)
+/* It was run attached, and has ended; a runsc that was killed has left its files. */
+static void end_run(struct shim *s, int *status)
 {
-	const struct wdr_shim_container c = { &s->record, s->bundle, s->policy,
-					      s->args.command != WDR_SHIM_CREATE };
-	bool ended = s->args.command == WDR_SHIM_RUN && !s->args.detach;
+	bool killed = WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
+
+	if (killed)
+		destroy(s);
+	if (forget(s, "ended") != WDR_EXIT_EXITED && killed)
+		*status = KILLED << 8;
+}
+
+static int remember(struct shim *s, bool done, struct wdr_err *err)
+{
 	int r;
 
-	(void)!wdr_shim_record_sweep(WDR_SHIM_DIR, s->record.made_ns, SWEEP_AGE_NS, s->hooks->gone);
-	/* First, so that a shim that is killed leaves no enforcement that nobody knows of. */
+	s->record.done = done;
 	r = wdr_shim_record_write(WDR_SHIM_DIR, &s->record);
-	if (r < 0)
-		return wdr_err_wrap(err, r, "remember the container in %s", WDR_SHIM_DIR);
-	r = s->hooks->before(&c, err);
+	return r < 0 ? wdr_err_wrap(err, r, "remember the container in %s", WDR_SHIM_DIR) : 0;
+}
+
+/* runsc has made it: what is still missing, or the end of it. */
+static int finish(struct shim *s, const struct wdr_shim_container *c, struct wdr_err *err)
+{
+	int r = c->starts ? 0 : s->hooks->created(c, err);
+
 	if (r == 0)
-		r = wdr_shim_spawn(s->runsc, s->argv, ret_status, err);
-	if (r == 0 && went_well(*ret_status) && s->args.command == WDR_SHIM_CREATE) {
-		r = s->hooks->created(&c, err);
-		if (r < 0)
-			destroy(s);
+		r = remember(s, true, err);
+	if (r < 0)
+		destroy(s);
+	return r;
+}
+
+static int make_enforced(struct shim *s, int *ret_status, struct wdr_err *err)
+{
+	const struct wdr_shim_container c = { &s->record,
+					      s->bundle,
+					      s->policy,
+					      s->args.command != WDR_SHIM_CREATE,
+					      s->args.ignore_cgroups && !s->args.flag_override,
+					      s->place };
+	bool attached = s->args.command == WDR_SHIM_RUN && !s->args.detach;
+	int r;
+
+	(void)!wdr_shim_record_sweep(WDR_SHIM_DIR, s->record.made_ns, SWEEP_AGE_NS, end_swept, s);
+	/* First, so that a shim that is killed leaves no enforcement that nobody knows of. */
+	r = remember(s, false, err);
+	if (r == 0)
+		r = s->hooks->before(&c, err);
+	if (r == 0)
+		r = wdr_shim_spawn(s->runsc, s->argv, s->hooks->started, ret_status, err);
+	if (r == 0 && attached) {
+		end_run(s, ret_status);
+		return 0;
 	}
-	if (r < 0 || ended || !went_well(*ret_status))
-		forget(s);
+	if (r == 0 && went_well(*ret_status))
+		r = finish(s, &c, err);
+	if (r < 0 || !went_well(*ret_status))
+		(void)forget(s, "failed");
 	return r;
 }
 
@@ -174,16 +291,18 @@ static int start(struct shim *s, struct wdr_err *err)
 /* What runsc can't delete, because it is not there, is gone all the same. */
 static int delete (struct shim *s, int *ret_status, struct wdr_err *err)
 {
+	wdr_result_ struct wdr_result early = WDR_RESULT_INIT;
 	wdr_shim_record_ struct wdr_shim_record *r = NULL;
 	const char *root = root_of(&s->args);
 	int e;
 
 	if (!s->args.id || wdr_shim_record_read(WDR_SHIM_DIR, root, s->args.id, &r) < 0)
 		return wdr_shim_exec(s->runsc, s->argv, err);
-	e = wdr_shim_spawn(s->runsc, s->argv, ret_status, err);
+	s->hooks->tell(r, NULL, &early);
+	e = wdr_shim_spawn(s->runsc, s->argv, NULL, ret_status, err);
 	if (e < 0 || (!went_well(*ret_status) && !s->args.force))
 		return e;
-	s->hooks->gone(r);
+	(void)end(s, r, "deleted", &early);
 	return wdr_shim_record_remove(WDR_SHIM_DIR, root, s->args.id);
 }
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "model/result.h"
 #include "policy/policy.h"
 #include "shim/choice.h"
 #include "shim/record.h"
@@ -15,10 +16,14 @@ struct wdr_shim_container {
 	const struct wdr_shim_record *record; /* who it is */
 	const struct wdr_shim_bundle *bundle;
 	const struct wdr_policy *policy;
-	bool starts; /* it is made and started in one: nothing can come between */
+	bool starts;	/* it is made and started in one: nothing can come between */
+	bool no_cgroup; /* runsc is told to leave it where it is born */
+	char *place;	/* a buffer of WDR_SHIM_PLACE_MAX for the record's */
 };
 
-/* What enforces a policy on a container. Each may be NULL: then a policy can't be enforced. */
+#define WDR_SHIM_PLACE_MAX 4096
+
+/* What enforces a policy on a container. */
 struct wdr_shim_hooks {
 	/*
 	 * Before runsc makes it: whatever must hold from its first instruction on. It may move this
@@ -26,6 +31,8 @@ struct wdr_shim_hooks {
 	 * with *err as the engine's error; nothing may then be left.
 	 */
 	int (*before)(const struct wdr_shim_container *c, struct wdr_err *err);
+	/* runsc runs: this process is not one of the container's. */
+	void (*started)(void);
 	/*
 	 * After a create, before the engine can start it: what needs the sandbox. -errno kills it.
 	 * Not called for run and restore, which leave no such moment.
@@ -33,6 +40,12 @@ struct wdr_shim_hooks {
 	int (*created)(const struct wdr_shim_container *c, struct wdr_err *err);
 	/* Before runsc starts what was created: the engine may have given it a network meanwhile. */
 	int (*starting)(const struct wdr_shim_record *r, struct wdr_err *err);
+	/*
+	 * What is known of it before it is gone, of policy @p (NULL: as it was at the creation, that
+	 * is not to be had any more). What is not known is said so in *ret; failures are logged.
+	 */
+	void (*tell)(const struct wdr_shim_record *r, const struct wdr_policy *p,
+		     struct wdr_result *ret);
 	/* It is deleted, was never made, or is found to be gone: undo all of it. Also twice. */
 	void (*gone)(const struct wdr_shim_record *r);
 };

@@ -76,9 +76,9 @@ podman_story() {
 }
 
 policy_story() {
-	printf '{"version": 1, "name": "closed", "limits": {"cpu": "1s"}}' >"$E/etc/policies/closed.json"
+	printf '{"version": 1, "name": "closed", "syscalls": {"count": true}}' >"$E/etc/policies/closed.json"
 	run start --rm --annotation dev.warder.policy=closed --rootfs "$ROOT" true
-	like "$1: a policy that can't be enforced starts nothing" "$ERR/$RC" 'policy "closed": limits.cpu needs a supervisor.*/[1-9]'
+	like "$1: a policy that can't be enforced starts nothing" "$ERR/$RC" 'policy "closed": syscalls.count needs a supervisor.*/[1-9]'
 	run start --rm --annotation dev.warder.policy=none-such --rootfs "$ROOT" true
 	like "$1: one that is not there, too" "$ERR" 'no policy "none-such" in /etc/warder/policies'
 	run start --rm --annotation dev.warder.policy=../../tmp/x --rootfs "$ROOT" true
@@ -88,12 +88,33 @@ policy_story() {
 	like "$1: or what the machine does not offer" "$ERR" 'policy "closed" is not among'
 	printf '{"version": 1, "default": "closed"}' >"$E/etc/runsc.json"
 	run start --rm --rootfs "$ROOT" true
-	like "$1: the default holds where nothing is said" "$ERR" 'policy "closed": limits.cpu needs a supervisor'
+	like "$1: the default holds where nothing is said" "$ERR" 'policy "closed": syscalls.count needs a supervisor'
 	printf '{"version": 1, "defualt": "closed"}' >"$E/etc/runsc.json"
 	run start --rm --rootfs "$ROOT" true
 	like "$1: bad settings start nothing" "$ERR" 'unknown key "defualt"'
 	rm "$E/etc/runsc.json"
 	is "$1: nothing is remembered of what was refused" "$(ls /run/warder/shim 2>/dev/null)" ""
+}
+
+# A busy loop that ends itself, so that the test goes on without the limit.
+BURN='timeout 10 sh -c "while :; do :; done"; echo survived'
+podman_cpu() {
+	printf '{"version": 1, "name": "burn", "limits": {"cpu": "2s"}}' >"$E/etc/policies/burn.json"
+	printf '{"version": 1, "report": "%s"}' "$E/report" >"$E/etc/runsc.json"
+	: >"$E/report"
+	run start --rm --rootfs "$ROOT" sh -c "$BURN"
+	is "$1: without a policy it burns its time" "$OUT/$RC/$(cat "$E/report")" survived/0/
+	run start --rm --annotation dev.warder.policy=burn --rootfs "$ROOT" sh -c "$BURN"
+	is "$1: podman sees that the CPU budget is used up" "$OUT/$RC" /137
+	is "$1: and the report says why" "$(reported)" 'cpu-budget CPU budget of 2s reached'
+	is "$1: nothing is left" "$(remains)" ""
+	rm "$E/etc/runsc.json"
+}
+reported() { tail -n 1 "$E/report" | jq -r '.verdict | .reason + " " + (.explanation | sub(":.*"; ""))'; }
+remains() {
+	ls /run/warder/shim
+	find /sys/fs/cgroup -type d -path '*/warder/c-*'
+	find /sys/fs/bpf/warder/jobs /run/warder/bpf/warder/jobs -name 'wdr_cpu_*' 2>/dev/null
 }
 
 # c ARG...: ctr on the containerd of this test
@@ -126,10 +147,17 @@ containerd_story() {
 	no_task() { c task ls | grep -q 't1.*STOPPED'; }
 	ok "$AGE: it stops" wait_for 10 no_task
 	ok "$AGE: ctr task delete" sh -c 'ctr -a "$1" -n "$2" task delete t1; ctr -a "$1" -n "$2" container delete t1' sh "$E/c.sock" "$T"
-	printf '{"version": 1, "name": "closed", "limits": {"cpu": "1s"}}' >"$E/etc/policies/closed.json"
+	printf '{"version": 1, "name": "closed", "syscalls": {"count": true}}' >"$E/etc/policies/closed.json"
 	run c run --rm "$@" --annotation dev.warder.policy=closed --rootfs "$ROOT" t2 true
-	like "$AGE: containerd hears why a policy starts nothing" "$ERR" 'policy "closed": limits.cpu needs a supervisor'
+	like "$AGE: containerd hears why a policy starts nothing" "$ERR" 'policy "closed": syscalls.count needs a supervisor'
 	c container delete t2 >/dev/null 2>&1
+	printf '{"version": 1, "report": "%s"}' "$E/report" >"$E/etc/runsc.json"
+	: >"$E/report"
+	run c run --rm "$@" --annotation dev.warder.policy=burn --rootfs "$ROOT" t3 sh -c "$BURN"
+	is "$AGE: containerd sees that the CPU budget is used up" "$OUT/$RC" /137
+	is "$AGE: and the report says why" "$(reported)" 'cpu-budget CPU budget of 2s reached'
+	is "$AGE: nothing is left" "$(remains)" ""
+	rm "$E/etc/runsc.json"
 }
 
 for age in new old; do
@@ -139,6 +167,7 @@ for age in new old; do
 	[ $age = new ] || PLATFORM="--runtime-flag platform=ptrace"
 	podman_story $age
 	policy_story $age
+	podman_cpu $age
 done
 start_containerd
 for age in new old; do

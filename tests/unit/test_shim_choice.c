@@ -17,6 +17,7 @@ static const struct {
 	{ "{\"version\": 1, \"default\": null}", "s.json:/default", "" },
 	{ "{\"version\": 1, \"policies\": [\"a\", \"/etc/b\"]}", "s.json:/policies/1", "" },
 	{ "{\"version\": 1, \"policies\": [1]}", "s.json:/policies/0", "" },
+	{ "{\"version\": 1, \"report\": \"log\"}", "s.json:/report", "not an absolute path" },
 	{ "{\"version\": 1, \"version\": 1}", "s.json:1:24", "" },
 };
 
@@ -103,6 +104,33 @@ static void reads_what_it_needs_of_a_bundle(void **state)
 	assert_false(b->has_netns);
 }
 
+static void reads_how_many_cpus_the_engine_gives(void **state)
+{
+	static const struct {
+		const char *cpu;
+		double quota;
+	} cases[] = {
+		{ "{\"quota\":150000,\"period\":100000}", 1.5 },
+		{ "{\"quota\":-1,\"period\":100000}", 0 },
+		{ "{\"quota\":50000}", 0 },
+		{ "{\"quota\":\"1\",\"period\":0}", 0 },
+		{ "{\"shares\":1024}", 0 },
+		{ "7", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		wdr_shim_bundle_ struct wdr_shim_bundle *b = NULL;
+		char text[200];
+
+		(void)snprintf(text, sizeof(text), "{\"linux\":{\"resources\":{\"cpu\":%s}}}",
+			       cases[i].cpu);
+		b = parse_bundle(text);
+		if (b->quota != cases[i].quota)
+			fail_msg("%s: %g", text, b->quota);
+	}
+}
+
 static void refuses_what_is_no_bundle(void **state)
 {
 	static const char *const bad[] = {
@@ -168,6 +196,7 @@ int main(void)
 		cmocka_unit_test(refuses_settings_with_a_place),
 		cmocka_unit_test(says_nothing_without_a_file),
 		cmocka_unit_test(reads_what_it_needs_of_a_bundle),
+		cmocka_unit_test(reads_how_many_cpus_the_engine_gives),
 		cmocka_unit_test(refuses_what_is_no_bundle),
 		cmocka_unit_test(chooses_by_annotation_then_default),
 	};

@@ -47,15 +47,19 @@ static struct wdr_shim_record sample(const char *id, long long made_ns)
 				     .policy = S("agent"),
 				     .cgroup = S("/kubepods/x"),
 				     .netns = S(""),
-				     .made_ns = made_ns };
+				     .made_ns = made_ns,
+				     .done = true,
+				     .place = S("/warder/c-a"),
+				     .quota = 1.5,
+				     .rules = S("0123456789abcdef") };
 
 	return r;
 }
 
-static void gone(const struct wdr_shim_record *r)
+static void gone(void *arg, const struct wdr_shim_record *r)
 {
 	assert_string_equal(r->policy, "agent");
-	n_gone++;
+	(*(unsigned int *)arg)++;
 }
 
 static void remembers_and_forgets(void **state)
@@ -74,6 +78,10 @@ static void remembers_and_forgets(void **state)
 	assert_string_equal(r->cgroup, "/kubepods/x");
 	assert_string_equal(r->netns, "");
 	assert_int_equal(r->made_ns, 1);
+	assert_true(r->done);
+	assert_string_equal(r->place, "/warder/c-a");
+	assert_true(r->quota == 1.5);
+	assert_string_equal(r->rules, "0123456789abcdef");
 	wdr_shim_record_freep(&r);
 	assert_int_equal(wdr_shim_record_read(at, "", "a", &r), -ENOENT);
 	assert_ok(wdr_shim_record_remove(at, root, "a"));
@@ -90,7 +98,8 @@ static void sweeps_those_whose_container_is_gone(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 0); /* no folder yet */
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone, &n_gone),
+			 0); /* no folder yet */
 	assert_ok(wdr_shim_record_write(at, &old));
 	assert_ok(wdr_shim_record_write(at, &young));
 	assert_ok(wdr_shim_record_write(at, &there));
@@ -98,12 +107,13 @@ static void sweeps_those_whose_container_is_gone(void **state)
 	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	(void)close(fd);
-	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 1);
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone, &n_gone), 1);
 	assert_int_equal(n_gone, 1);
-	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone), 0);
-	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone), 1); /* not young any more */
+	assert_int_equal(wdr_shim_record_sweep(at, 1000, 500, gone, &n_gone), 0);
+	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone, &n_gone),
+			 1); /* not young any more */
 	assert_ok(unlink(file));
-	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone), 1);
+	assert_int_equal(wdr_shim_record_sweep(at, 2000, 500, gone, &n_gone), 1);
 	assert_int_equal(n_gone, 3);
 }
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shim/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/wdr_io.h"
+#include "base/wdr_text.h"
+
+#define VERSION	  1
+#define MAX_TRIES 16 /* others may rotate the file while we open it */
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+	const unsigned char *c = data;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ c[i]) * UINT64_C(0x100000001b3); /* FNV-1a, draft-eastlake-fnv */
+	return h;
+}
+
+void wdr_shim_report_mark(const struct wdr_policy *p, char mark[WDR_SHIM_MARK_MAX])
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < p->net.n_rules; i++) {
+		const char *name = p->net.rules[i].name;
+
+		h = mix(h, name ? name : "", name ? strlen(name) + 1 : 1);
+	}
+	h = mix(h, &p->limits.cpu_ns, sizeof(p->limits.cpu_ns));
+	h = mix(h, &p->detect.cpu_for_ns, sizeof(p->detect.cpu_for_ns));
+	h = mix(h, &p->detect.cpu_above, sizeof(p->detect.cpu_above));
+	(void)snprintf(mark, WDR_SHIM_MARK_MAX, "%016llx", (unsigned long long)h);
+}
+
+static int open_file(const char *file)
+{
+	int fd =
+		open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int wdr_shim_report_check(const char *file, struct wdr_err *err)
+{
+	wdr_close_ int fd = open_file(file);
+
+	return fd < 0 ? wdr_err_wrap(err, fd, "report %s", file) : 0;
+}
+
+static json_t *verdict(const struct wdr_result *facts)
+{
+	char text[WDR_RESULT_LINE_MAX];
+
+	if (facts->exit.reason == WDR_EXIT_EXITED)
+		return json_null();
+	wdr_result_explain(facts, text, sizeof(text));
+	return json_pack("{s:s, s:s}", "reason", wdr_exit_reason_name(facts->exit.reason),
+			 "explanation", text);
+}
+
+static json_t *instant(const struct timespec *t)
+{
+	char text[WDR_TEXT_INSTANT_MAX];
+
+	return json_string(wdr_text_instant(*t, text));
+}
+
+json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, bool same,
+			     const struct wdr_result *facts, const struct timespec *made,
+			     const struct timespec *now)
+{
+	wdr_json_ json_t *o =
+		json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:o, s:s, s:o}", "version", VERSION,
+			  "time", instant(now), "container", r->id, "root", r->root, "policy",
+			  r->policy, "policy_changed", (int)!same, "created", instant(made), "end",
+			  how, "verdict", verdict(facts));
+	wdr_json_ json_t *tail = wdr_result_tail(facts);
+
+	/* Of the layers that hold a container, most are the sandbox' own and its engine's. */
+	if (!o || !tail || json_object_del(tail, "protections") < 0 ||
+	    json_object_update(o, tail) < 0)
+		return NULL;
+	return WDR_TAKE_PTR(o);
+}
+
+/* The file with room in it, locked: nobody renames it before it is closed. */
+static int open_locked(const char *file, off_t max_bytes)
+{
+	char old[PATH_MAX];
+	struct stat at, st;
+
+	if (snprintf(old, sizeof(old), "%s.1", file) >= (int)sizeof(old))
+		return -ENAMETOOLONG;
+	for (int i = 0; i < MAX_TRIES; i++) {
+		wdr_close_ int fd = open_file(file);
+
+		if (fd < 0)
+			return fd;
+		if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		if (stat(file, &at) < 0 || at.st_ino != st.st_ino || at.st_dev != st.st_dev)
+			continue; /* it has become FILE.1 */
+		if (st.st_size < max_bytes || !S_ISREG(st.st_mode))
+			return WDR_TAKE_FD(fd);
+		if (rename(file, old) < 0)
+			return -errno;
+	}
+	return -EBUSY;
+}
+
+int wdr_shim_report_write(const char *file, json_t *line, off_t max_bytes)
+{
+	wdr_free_ char *json = json_dumps(line, JSON_COMPACT);
+	wdr_free_ char *text = NULL;
+	wdr_close_ int fd = -1;
+	struct stat st;
+	int n, r;
+
+	n = json ? asprintf(&text, "%s\n", json) : -1;
+	if (n < 0)
+		return -ENOMEM;
+	fd = open_locked(file, max_bytes);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	r = wdr_write_all(fd, text, (size_t)n);
+	if (r < 0 && S_ISREG(st.st_mode))
+		(void)!ftruncate(fd, st.st_size); /* half a line would spoil the next one */
+	return r;
+}
