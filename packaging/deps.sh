@@ -34,6 +34,7 @@ table() {
 	test   mandoc                  lint of man pages
 	test   valgrind                check-valgrind
 	test   python3                 test runner and tools
+	test   python3-pip             brings gVisor's Python package (packaging/engines.sh)
 	test   python3-jsonschema      policies and results against their schemas
 	test   jq                      results in shell tests
 	test   procps                  ps, pgrep in shell tests
@@ -51,6 +52,7 @@ table() {
 	test   firejail                bench
 	test   podman                  e2e: an engine that runs warder-runsc
 	test   containerd              e2e: the same
+	test   containernetworking-plugins  check-engines: a pod's network
 	test   qemu-system-x86         check-kernels
 	test   busybox-static          check-kernels: the guest's shell
 	test   systemd                 check-kernels: a guest with systemd as its first process

@@ -4,13 +4,16 @@
 # build/runsc/new/runsc is built from the pinned module. Quick and silent when both are there.
 #
 # usage: packaging/runsc.sh [old] [new]     (default: both)
+#        packaging/runsc.sh go VERSION      print the path of a Go that builds what needs that version
 # Exit status: 0 all asked for are there, 77 one can't be had here (said on stderr), 1 it broke.
 set -eu
 
 VERSION=v0.0.0-20260122175437-89a5d21be8f0
 GO_NEED=1.25.5 # the `go` line of that module's go.mod
 GO_SWITCH=1.21 # from here on a Go fetches a newer one itself, unless GOTOOLCHAIN=local
+GO_FETCH=1.25.5 # what is fetched where there is only an older one
 DIR=${WDR_RUNSC_DIR:-$(dirname "$0")/../build/runsc}
+GO_DIR=${WDR_GO_DIR:-$(dirname "$0")/../build/go}
 
 say() {
 	echo "packaging/runsc.sh: $*" >&2
@@ -26,13 +29,25 @@ at_least() {
 	[ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
 }
 
-# The first Go that can build the module, by asking each candidate that exists.
-find_go() {
+# candidates: the Gos that are here. WDR_GO: this one and no other.
+candidates() {
+	if [ -n "${WDR_GO:-}" ]; then
+		echo "$WDR_GO"
+		return
+	fi
 	for go in "$(command -v go || :)" /usr/local/go/bin/go /usr/lib/go-*/bin/go; do
+		[ ! -x "$go" ] || echo "$go"
+	done
+}
+
+# find_go NEED: the first that can build what needs that version, by asking each; else one that is
+# fetched.
+find_go() {
+	for go in $(candidates) "$GO_DIR/bin/go"; do
 		[ -x "$go" ] || continue
 		have=$("$go" version | sed -n 's/^go version go\([0-9.]*\).*/\1/p')
 		[ -n "$have" ] || continue
-		if at_least "$GO_NEED" "$have"; then
+		if at_least "$1" "$have"; then
 			echo "$go"
 			return 0
 		fi
@@ -41,7 +56,22 @@ find_go() {
 			return 0
 		fi
 	done
-	return 1
+	at_least "$1" "$GO_FETCH" && fetch_go >&2 && echo "$GO_DIR/bin/go"
+}
+
+# A Go of before GO_SWITCH can't fetch a newer one, but the module that newer ones fetch, whose sum
+# it compares with that of the public log. A module's files have no x bits.
+fetch_go() {
+	old=$(candidates | head -n 1)
+	[ -n "$old" ] || return 1
+	mkdir -p "$GO_DIR" && GO_DIR=$(cd "$GO_DIR" && pwd) || return 1
+	module=golang.org/toolchain@v0.0.1-go$GO_FETCH.$("$old" env GOOS)-$("$old" env GOARCH)
+	say "fetching Go $GO_FETCH ($module)"
+	mkdir -p "$GO_DIR/new" && (cd "$GO_DIR/new" &&
+		GOTOOLCHAIN=local GOFLAGS=-modcacherw GOMODCACHE=$GO_DIR/new "$old" mod download "$module") || return 1
+	mv "$GO_DIR/new/$module"/* "$GO_DIR" && rm -rf "$GO_DIR/new" || return 1
+	chmod +x "$GO_DIR"/bin/* && find "$GO_DIR/pkg/tool" -type f -exec chmod +x {} + &&
+		"$GO_DIR/bin/go" version
 }
 
 bring_old() {
@@ -57,9 +87,10 @@ bring_old() {
 
 bring_new() {
 	answers "$DIR/new/runsc" && return 0
-	if ! go=$(find_go); then
+	if ! go=$(find_go "$GO_NEED"); then
 		say "building the current runsc needs Go $GO_NEED or later on PATH, in /usr/local/go" \
-			"or /usr/lib/go-*; found: $(go version 2>/dev/null || echo none)"
+			"or /usr/lib/go-*, or any that can fetch it; found:" \
+			"$("$(candidates | head -n 1)" version 2>/dev/null || echo none)"
 		return 77
 	fi
 	mkdir -p "$DIR/new" || return 1
@@ -69,6 +100,10 @@ bring_new() {
 		answers "$DIR/new/runsc"
 }
 
+if [ "${1:-}" = go ]; then
+	find_go "$2" || exit 77
+	exit 0
+fi
 [ $# -gt 0 ] || set -- old new
 rc=0
 for age; do

@@ -40,7 +40,7 @@ TIERS = {
     "fuzz": Tier(60, parallel=True), "san": Tier(120, parallel=True),
     "valgrind": Tier(300, parallel=True), "fuzz-smoke": Tier(3700, parallel=True),
     "bpf": Tier(60, root=True), "integration": Tier(60, root=True),
-    "e2e": Tier(120, root=True), "kernels": Tier(240, parallel=True),
+    "e2e": Tier(120, root=True), "engines": Tier(120, root=True), "kernels": Tier(240, parallel=True),
 }
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
