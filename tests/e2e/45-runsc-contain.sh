@@ -12,23 +12,14 @@ need ip nft jq busybox
 AGE=${WDR_RUNSC_AGE:-new}
 RUNSC=$TOP/build/runsc/$AGE/runsc
 [ -x "$RUNSC" ] || skip_all "needs $RUNSC (packaging/runsc.sh)"
-MADE=
+# shellcheck source=tests/lib/engine_lab.sh
+. "$(dirname "$0")/../lib/engine_lab.sh"
 undo() {
 	"$RUNSC" --root "$TMPDIR/root" delete --force c1
-	umount /etc/warder
-	[ -z "$MADE" ] || rmdir /etc/warder
+	engine_lab_down
 }
-# The programs that hang on the job cgroups are the machine's, as in 40-egress.sh.
-if mountpoint -q /run/warder/bpf; then
-	mkdir "$TMPDIR/bpf"
-	mount --bind /run/warder/bpf "$TMPDIR/bpf"
-fi
-lab_up
-if [ -d "$TMPDIR/bpf" ]; then
-	mkdir -p /run/warder/bpf
-	mount --bind "$TMPDIR/bpf" /run/warder/bpf
-fi
 begin undo
+engine_lab_up
 # The old one knows no systrap, and on a kernel of today takes a network only where it does not see
 # /proc/sys/net: it looks for a file there that has moved.
 if [ "$AGE" = old ]; then
@@ -39,20 +30,12 @@ if [ "$AGE" = old ]; then
 	chmod +x "$TMPDIR/runsc"
 	RUNSC=$TMPDIR/runsc
 fi
-[ -d /etc/warder ] || MADE=1
-mkdir -p /etc/warder
-mount -t tmpfs none /etc/warder
-mkdir /etc/warder/policies
-REPORT=$TMPDIR/report
-echo '{"version": 1, "policies": ["lab", "cpu", "share", "fatal", "count"], "report": "'"$REPORT"'"}' >/etc/warder/runsc.json
-echo '{"version": 1, "network": {"mode": "egress", "rules": [{"action": "allow", "to": "203.0.113.2", "ports": ["8000"]}]}}' \
-	>/etc/warder/policies/lab.json
-echo '{"version": 1, "limits": {"cpu": "2s"}}' >/etc/warder/policies/cpu.json
-echo '{"version": 1, "detect": {"cpu": {"action": "kill", "above": 0.25, "for": "2s"}}}' >/etc/warder/policies/share.json
-echo '{"version": 1, "network": {"mode": "egress", "on_deny": "kill"}}' >/etc/warder/policies/fatal.json
-echo '{"version": 1, "syscalls": {"count": true}}' >/etc/warder/policies/count.json
-serve out 8000
-serve out 9000
+settings '"policies": ["lab", "cpu", "share", "fatal", "count"]'
+policy lab '"network": {"mode": "egress", "rules": [{"action": "allow", "to": "203.0.113.2", "ports": ["8000"]}]}'
+policy cpu '"limits": {"cpu": "2s"}'
+policy share '"detect": {"cpu": {"action": "kill", "above": 0.25, "for": "2s"}}'
+policy fatal '"network": {"mode": "egress", "on_deny": "kill"}'
+policy count '"syscalls": {"count": true}'
 
 # What an engine does: a network namespace with a veth, and an address that the host translates.
 ip netns add box
@@ -85,8 +68,6 @@ again() {
 engine() { WARDER_RUNSC=$RUNSC run timeout 60 warder-runsc --root "$TMPDIR/root" --network=sandbox "$@"; }
 # shellcheck disable=SC2016 # what the guest's own shell expands
 ASK='for p in 8000 9000; do o=$(busybox timeout 2 busybox nc 203.0.113.2 $p </dev/null); echo ${o:-refused}; done'
-pins() { find /sys/fs/bpf/warder/jobs /run/warder/bpf/warder/jobs -name 'wdr_cpu_*' 2>/dev/null; }
-left() { find /sys/fs/cgroup -type d -name 'c-c1-*'; ls /run/warder/shim 2>/dev/null; }
 
 bundle "" "$ASK"
 engine run --bundle "$B" c1
@@ -95,7 +76,7 @@ again
 bundle lab "$ASK"
 engine run --bundle "$B" c1
 is "with one, what it allows and no more" "$(echo "$OUT" | tr '\n' ' ')/$RC" "203.0.113.1 refused /0"
-is "and nothing is left of it" "$(left)" ""
+is "and nothing is left of it" "$(remains)" ""
 
 again
 bundle lab "while :; do $ASK; busybox sleep 1; done"
@@ -110,10 +91,9 @@ is "a sweep leaves it alone" "$(echo "$OUT" | tr '\n' ' ')" "203.0.113.1 refused
 engine kill c1 KILL
 wait_for 10 sh -c "! kill -0 $(cat "$TMPDIR/pid")"
 engine delete --force c1
-is "deleted" "$RC/$(left)" "0/"
+is "deleted" "$RC/$(remains)" "0/"
 
-told() { tail -n 1 "$REPORT" | jq -c "$1"; }
-is "the report has said how it was" "$(told '[.container, .policy, .end, .verdict, .usage.egress.denied > 0, .usage.cpu_ns > 0, .denials[0].to, .denials[0].reason]')" \
+is "the report has said how it was" "$(reported '[.container, .policy, .end, .verdict, .usage.egress.denied > 0, .usage.cpu_ns > 0, .denials[0].to, .denials[0].reason]')" \
 	'["c1","lab","deleted",null,true,true,"203.0.113.2:9000/tcp","default"]'
 is "a line for each that had a policy" "$(jq -r '.end' "$REPORT" | tr '\n' ' ')" "ended deleted "
 
@@ -127,10 +107,10 @@ for policy in lab cpu share; do
 	lab) is "run: without a limit, it burns its time" "$OUT/$RC" survived/0 ;;
 	*) is "run: $policy: it is killed, and the engine sees it" "$OUT/$RC" /137 ;;
 	esac
-	is "run: $policy: nothing is left" "$(left)$("$RUNSC" --root "$TMPDIR/root" list -quiet)" ""
-	[ $policy != cpu ] || is "run: cpu: with the number" "$(told '[.verdict.reason, (.verdict.explanation | startswith("CPU budget of 2s reached: 2")), (.usage.cpu_ns / 1e9 | . >= 2 and . < 3)]')" \
+	is "run: $policy: nothing is left" "$(remains)$("$RUNSC" --root "$TMPDIR/root" list -quiet)" ""
+	[ $policy != cpu ] || is "run: cpu: with the number" "$(reported '[.verdict.reason, (.verdict.explanation | startswith("CPU budget of 2s reached: 2")), (.usage.cpu_ns / 1e9 | . >= 2 and . < 3)]')" \
 		'["cpu-budget",true,true]'
-	[ $policy != share ] || is "run: share: with the evidence" "$(told '[.verdict.reason, .findings[0].action, .findings[0].score > 0.25]')" '["cpu-budget","kill",true]'
+	[ $policy != share ] || is "run: share: with the evidence" "$(reported '[.verdict.reason, .findings[0].action, .findings[0].score > 0.25]')" '["cpu-budget","kill",true]'
 done
 
 # Where creation and start are two, nothing of ours is there while it runs.
@@ -144,14 +124,13 @@ for policy in cpu share; do
 	engine state c1
 	is "start: $policy: and stopped" "$(echo "$OUT" | jq -r .status)" stopped
 	engine delete c1
-	is "start: $policy: nothing is left" "$RC/$(left)" 0/
-	is "start: $policy: the report says why" "$(told '[.end, .verdict.reason]')" '["deleted","cpu-budget"]'
+	is "start: $policy: nothing is left" "$RC/$(remains)" 0/
+	is "start: $policy: the report says why" "$(reported '[.end, .verdict.reason]')" '["deleted","cpu-budget"]'
 done
-is "no event of theirs stays" "$(pins)" ""
 again
 bundle fatal "$ASK; echo survived"
 engine run --bundle "$B" c1
-is "a denied connection is the end, where the policy says so" "$OUT/$RC/$(told '[.verdict.reason, .denials[0].to]')" '/137/["egress","203.0.113.2:8000/tcp"]'
+is "a denied connection is the end, where the policy says so" "$OUT/$RC/$(reported '[.verdict.reason, .denials[0].to]')" '/137/["egress","203.0.113.2:8000/tcp"]'
 
 again
 bundle lab "$ASK"
@@ -164,12 +143,12 @@ sed 's/8000/8001/; s/"to"/"name": "new", "to"/' /etc/warder/policies/lab.json >"
 cp "$TMPDIR/lab" /etc/warder/policies/lab.json
 engine delete --force c1
 cp "$TMPDIR/lab.was" /etc/warder/policies/lab.json
-is "nor explained by rules that it did not have" "$(told '[.policy_changed, .denials]')$(left)" '[true,[]]'
+is "nor explained by rules that it did not have" "$(reported '[.policy_changed, .denials]')$(remains)" '[true,[]]'
 jq '.report = "/no/report"' /etc/warder/runsc.json >"$TMPDIR/settings" && cp /etc/warder/runsc.json "$TMPDIR/settings.was"
 cp "$TMPDIR/settings" /etc/warder/runsc.json
 engine run --bundle "$B" c1
 cp "$TMPDIR/settings.was" /etc/warder/runsc.json
-like "no report, no container" "$RC/$ERR/$(left)" '^[1-9].*report /no/report: No such file or directory/$'
+like "no report, no container" "$RC/$ERR/$(remains)" '^[1-9].*report /no/report: No such file or directory/$'
 
 again
 bundle count true
@@ -194,7 +173,7 @@ engine create --bundle "$B" c1 >/dev/null
 like "nor can a veth that ends elsewhere" "$RC/$ERR" '^[1-9].*is in a third network namespace'
 ip -n box link del v3
 ip netns del third
-is "nothing is left of these" "$(left)" ""
+is "nothing is left of these" "$(remains)" ""
 # A namespace that runsc makes: a hook or the engine puts the network there once the sandbox is.
 cat >"$TMPDIR/plug" <<'EOT'
 #!/bin/sh
@@ -216,7 +195,7 @@ lives() { # WHAT
 	engine exec c1 /bin/sh -c "$ASK"
 	is "$1: the rules hold" "$(echo "$OUT" | tr '\n' ' ')" "203.0.113.1 refused "
 	engine delete --force c1
-	is "$1: deleted" "$RC/$(left)" "0/"
+	is "$1: deleted" "$RC/$(remains)" "0/"
 }
 bundle lab "busybox sleep 100"
 late "$TMPDIR/plug"
@@ -228,7 +207,7 @@ like "a hook at once before the program is refused" "$RC/$ERR" '^[1-9].*its hook
 late /bin/true
 engine create --bundle "$B" c1 >/dev/null
 like "and hooks that have done nothing yet" "$RC/$ERR" '^[1-9].*its hooks have made no network'
-is "nothing is left of those" "$(left)" ""
+is "nothing is left of those" "$(remains)" ""
 bundle lab "busybox sleep 100"
 late ""
 engine create --bundle "$B" --pid-file "$TMPDIR/pid" c1 >/dev/null
@@ -238,5 +217,5 @@ lives "the engine gives the network"
 bundle other true
 engine run --bundle "$B" c1
 is "so is a policy that the settings do not name" "$([ "$RC" -ne 0 ] && echo refused)" refused
-is "and nothing is left" "$(left)" ""
+is "and nothing is left" "$(remains)" ""
 end
