@@ -85,9 +85,15 @@ json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, b
 			  how, "verdict", verdict(facts));
 	wdr_json_ json_t *tail = wdr_result_tail(facts);
 
-	/* Of the layers that hold a container, most are the sandbox' own and its engine's. */
-	if (!o || !tail || json_object_del(tail, "protections") < 0 ||
-	    json_object_update(o, tail) < 0)
+	if (!o || !tail)
+		return NULL;
+	/*
+	 * Of the layers that hold a container, most are the sandbox' own and its engine's; and nobody
+	 * is there to hear of events.
+	 */
+	(void)json_object_del(tail, "protections");
+	(void)json_object_del(tail, "events_lost");
+	if (json_object_update(o, tail) < 0)
 		return NULL;
 	return WDR_TAKE_PTR(o);
 }
