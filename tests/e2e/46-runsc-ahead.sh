@@ -103,6 +103,7 @@ is "and the next sandbox knows nothing of it" "$("$TRY" :: -- ls -a /tmp | tr '\
 
 # held: $HOLDER, and in $KEEPER its sandbox.
 hold() {
+	: >"$TMPDIR/held" # not that of the one before, which would be found at once
 	"$TRY" -w :: -- true >"$TMPDIR/held" 2>"$TMPDIR/held.err" &
 	HOLDER=$!
 	wait_for 15 grep -q held "$TMPDIR/held"
