@@ -156,6 +156,18 @@ static struct wdr_kern_slot *start(struct wdr_kern *k, int cg)
 	return s;
 }
 
+/*
+ * A program that is preempted is skipped by whoever comes meanwhile (recursion_misses): where all that
+ * runs is slow that happens, and what is missing is then among the lost.
+ */
+static bool is_exact(const struct wdr_counts *c, unsigned int nr, uint64_t total, uint64_t denied)
+{
+	if (kern_env_slow() > 1 && c->lost)
+		return c->total[nr] <= total && c->total[nr] + c->lost >= total &&
+		       c->denied[nr] <= denied && c->denied[nr] + c->lost >= denied;
+	return c->total[nr] == total && c->denied[nr] == denied && !c->lost;
+}
+
 static void counts_exactly(void **state)
 {
 	static struct wdr_counts c;
@@ -168,8 +180,7 @@ static void counts_exactly(void **state)
 
 		assert_ok(run_in(cg, jobs[i].run));
 		assert_ok(wdr_kern_slot_counts(s, &c));
-		if (c.total[jobs[i].nr] != jobs[i].total ||
-		    c.denied[jobs[i].nr] != jobs[i].denied || c.lost) {
+		if (!is_exact(&c, jobs[i].nr, jobs[i].total, jobs[i].denied)) {
 			print_error("%s: %d, %d refused, %d lost; want %d, %d\n", jobs[i].name,
 				    (int)c.total[jobs[i].nr], (int)c.denied[jobs[i].nr],
 				    (int)c.lost, (int)jobs[i].total, (int)jobs[i].denied);

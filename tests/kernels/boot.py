@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 660
+# timeout: 1500
 """usage: boot.py SERIES [systemd]: boot Debian's kernel of that series under emulation, with the tests
 in its root file system, systemd as the first process where asked for, and tell what they said, as
 TAP. See fetch.sh, root.sh and init.sh. WDR_ONLY='PATTERN' in the environment: only tests so named."""
-import os, pathlib, signal, subprocess, sys, time
+import os, pathlib, select, signal, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "lib"))
 import run
 
-BOOT_AND_TEST_S = 600
+SILENCE_S = 300  # of the console: init.sh ends what takes longer
 QEMU = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
         "-smp", "2", "-m", "1536", "-nodefaults", "-no-user-config", "-display", "none",
         "-serial", "stdio", "-no-reboot", "-net", "none"]
@@ -35,12 +35,13 @@ def boot(kernel, root, init):
     """The lines of the console."""
     argv = [*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", root, "-append",
             " ".join([APPEND, *(f"WDR_INIT={i}" for i in init), f"WDR_ONLY={os.environ.get('WDR_ONLY', '*')}"])]
-    try:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=BOOT_AND_TEST_S, check=False)
-        out = done.stdout
-    except subprocess.TimeoutExpired as e:
-        out = e.stdout or b""
+    out = b""
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as qemu:
+        try:
+            while select.select([qemu.stdout], [], [], SILENCE_S)[0] and (more := os.read(qemu.stdout.fileno(), 65536)):
+                out += more
+        finally:
+            qemu.kill()
     return out.decode(errors="replace").replace("\r", "").split("\n")
 
 

@@ -90,7 +90,7 @@ cd "$top"
 find tests/lib tests/kernels/guest tests/integration tests/e2e tests/bpf policies \
 	build/plain/bin build/plain/tests/bpf build/plain/tests/helpers build/plain/tests/e2e \
 	build/plain/tests/unit/test_seccomp build/plain/tests/unit/test_seccomp_args \
-	build/plain/tests/unit/test_landlock -type f \
+	build/plain/tests/unit/test_landlock build/runsc/new -type f \
 	! -name '*.[cdo]' 2>/dev/null | cpio -pdm --quiet "$root/warder"
 # shellcheck disable=SC2046,SC2086
 copy $(libraries $programs $(find build/plain/bin build/plain/tests -type f -perm -1 2>/dev/null) \

@@ -201,6 +201,14 @@ void kern_env_enter(struct kern_env *e, int fd)
 	(void)close(procs);
 }
 
+unsigned int kern_env_slow(void)
+{
+	const char *said = getenv("WDR_SLOW");
+	long n = said ? strtol(said, NULL, 10) : 1;
+
+	return n > 1 ? (unsigned int)n : 1;
+}
+
 struct wdr_compiled *kern_env_compile(const char *network)
 {
 	struct wdr_compiled *c = NULL;

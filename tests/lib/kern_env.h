@@ -39,6 +39,12 @@ void kern_env_enter(struct kern_env *e, int fd);
 /* fork(2), but the child dies with this process. */
 pid_t kern_env_fork(void);
 
+/*
+ * How many times as long as on a real machine things take here, 1 or more: WDR_SLOW, as the guests
+ * of check-kernels measure it.
+ */
+unsigned int kern_env_slow(void);
+
 /* A policy from the JSON of its network section, compiled. Aborts the test on a mistake. */
 struct wdr_compiled *kern_env_compile(const char *network);
 void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);

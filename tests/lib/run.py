@@ -33,6 +33,7 @@ class Tier:
     timeout: int = 60
     parallel: bool = False
     root: bool = False
+    times: int = 1  # as long as a test itself says
 
 
 TIERS = {
@@ -40,7 +41,8 @@ TIERS = {
     "fuzz": Tier(60, parallel=True), "san": Tier(120, parallel=True),
     "valgrind": Tier(300, parallel=True), "fuzz-smoke": Tier(3700, parallel=True),
     "bpf": Tier(60, root=True), "integration": Tier(60, root=True),
-    "e2e": Tier(120, root=True), "engines": Tier(120, root=True), "kernels": Tier(240, parallel=True),
+    "e2e": Tier(120, root=True), "san-e2e": Tier(120, root=True, times=3),
+    "engines": Tier(120, root=True), "kernels": Tier(1500),
 }
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -83,7 +85,7 @@ def load(tier, spec):
     with contextlib.suppress(OSError), open(path, "rb") as f:
         head = b"\n".join(f.read(2000).split(b"\n")[:20])
     said = re.search(rb"^# timeout: (\d+)$", head, re.M)
-    return Test(tier, [path, *args], int(said[1]) if said else TIERS[tier].timeout,
+    return Test(tier, [path, *args], int(said[1]) * TIERS[tier].times if said else TIERS[tier].timeout,
                 TIERS[tier].parallel or bool(re.search(rb"^# parallel: yes$", head, re.M)))
 
 

@@ -61,6 +61,9 @@ begin() {
 # native: whether this is a story of the native backend, for what only it can tell.
 native() { [ "$WDR_BACKEND" = native ]; }
 
+# sanitized: whether our programs carry the sanitizers (check-san-e2e), which need memory and /proc of their own.
+sanitized() { [ "$(basename "$WDR_BUILD")" = san ]; }
+
 # Put a `warder` first on PATH that runs jobs on the backend under test, whoever calls it.
 tap_backend() {
 	[ "$WDR_BACKEND" != runsc ] || [ -x "$WDR_RUNSC" ] || skip_all "needs $WDR_RUNSC (packaging/runsc.sh)"
@@ -190,13 +193,14 @@ need() {
 	done
 }
 
-# wait_for SECONDS COMMAND...: try until it succeeds, at most so long. For what gives no event.
+# wait_for SECONDS COMMAND...: try until it succeeds, at most so long by the clock (or once). For what gives no event.
 wait_for() {
-	tap_tries=$(($1 * 50))
+	read -r tap_until _ </proc/uptime
+	tap_until=$((${tap_until%.*} + $1 + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		tap_tries=$((tap_tries - 1))
-		[ "$tap_tries" -gt 0 ] || return 1
+		read -r tap_now _ </proc/uptime
+		[ "${tap_now%.*}" -lt "$tap_until" ] || return 1
 		sleep 0.02
 	done
 }
