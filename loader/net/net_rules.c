@@ -3,6 +3,7 @@
  * The rules that all slots share, as text for nftables. They name no slot and no address: a slot
  * is a link called wdrN, and its own address is the one that is routed to it.
  */
+#include <byteswap.h>
 #include <errno.h>
 #include <string.h>
 
@@ -18,9 +19,11 @@
  * itself answers. `fib saddr . iif oif` is strict reverse path: only wdrN's own peer address is
  * routed to wdrN.
  *
- * A flow's mark ends in the low half of the job's address (net_flows.c). An answer is a packet of
- * a flow that began inside. Packets that fit no flow are not translated:
- * they would leave with the job's own address.
+ * A flow's mark ends in the low half of the job's address (net_flows.c); it gets the mark when it
+ * is counted, so what has one passes: counting looks up every flow of the job, and until there is
+ * an answer each packet of a flow is "new". (Versions of nftables differ in whether they turn the
+ * mark's bytes around.) An answer is a packet of a flow that began inside.
+ * Packets that fit no flow are not translated: they would leave with the job's own address.
  *
  * The probe chain is the last of all forward chains: a probe that gets there was let through by
  * everybody's, and is answered there (net_reach.c). Masquerading comes first in its hook for what
@@ -68,6 +71,8 @@ static const char rules[] =
 	"    type filter hook forward priority filter; policy accept;\n"
 	"    iifname \"wdr*\" oifname \"wdr*\" counter name to_job goto refuse\n"
 	"    iifname \"wdr*\" ct state invalid counter name invalid drop\n"
+	"    iifname \"wdr*\" ct mark & 0xffff0000 { %#x, %#x } accept\n"
+	"    iifname \"wdr*\" ct mark & 0xffff { %#x, %#x } accept\n"
 	"    iifname \"wdr*\" ct state new add @flows4 { ip saddr ct count over %d }"
 	" counter name flows goto refuse\n"
 	"    iifname \"wdr*\" ct state new add @flows6 { ip6 saddr ct count over %d }"
@@ -121,9 +126,10 @@ int wdr_net_rules_text(const struct wdr_net_guard *g, char **ret)
 			       "    meta nfproto ipv6 counter name transit drop\n");
 	else
 		guard_lines(guard, TEXT_MAX, "ipv6", g->v6, g->n6);
-	n = asprintf(&text, rules, WDR_NET_MARK_LOCAL, WDR_NET_MARK_LOCAL, WDR_NET_MAX_FLOWS,
-		     WDR_NET_MAX_FLOWS, WDR_NET_FLOW_MARK4, WDR_NET_FLOW_MARK6, guard,
-		     WDR_NET_PROBE_PORT, WDR_NET_PROBE_PORT);
+	n = asprintf(&text, rules, WDR_NET_MARK_LOCAL, WDR_NET_MARK_LOCAL, WDR_NET_FLOW_MARK4,
+		     WDR_NET_FLOW_MARK6, bswap_32(WDR_NET_FLOW_MARK4), bswap_32(WDR_NET_FLOW_MARK6),
+		     WDR_NET_MAX_FLOWS, WDR_NET_MAX_FLOWS, WDR_NET_FLOW_MARK4, WDR_NET_FLOW_MARK6,
+		     guard, WDR_NET_PROBE_PORT, WDR_NET_PROBE_PORT);
 	if (n < 0)
 		return -ENOMEM;
 	*ret = text;

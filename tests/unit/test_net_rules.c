@@ -53,6 +53,24 @@ static void every_guard_fits(void **state)
 	free(text);
 }
 
+static void what_was_counted_passes_before_counting(void **state)
+{
+	const struct wdr_net_guard none = { .n4 = 0 };
+	char *text = text_of(&none), *count = strstr(text, "ct count over");
+	static const char *const known[] = {
+		"ct mark & 0xffff0000 { 0x57440000, 0x57460000 } accept",
+		"ct mark & 0xffff { 0x4457, 0x4657 } accept"
+	};
+
+	(void)state;
+	assert_non_null(count);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		assert_non_null(strstr(text, known[i]));
+		assert_true(strstr(text, known[i]) < count);
+	}
+	free(text);
+}
+
 static void another_guard_is_another_hash(void **state)
 {
 	struct wdr_net_guard a = { .v4 = { 2 }, .n4 = 1 };
@@ -74,6 +92,7 @@ int main(void)
 		cmocka_unit_test(what_forwards_only_for_us_forwards_for_jobs_only),
 		cmocka_unit_test(a_host_that_forwards_by_itself_is_left_to_it),
 		cmocka_unit_test(every_guard_fits),
+		cmocka_unit_test(what_was_counted_passes_before_counting),
 		cmocka_unit_test(another_guard_is_another_hash),
 	};
 
