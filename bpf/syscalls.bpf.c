@@ -36,7 +36,7 @@ WDR_INLINE bool is_foreign_abi(struct task_struct *task)
 {
 	struct thread_info___x86 *ti = (void *)&task->thread_info;
 
-	return bpf_core_field_exists(ti->status) && BPF_CORE_READ(ti, status) & TS_COMPAT;
+	return bpf_core_field_exists(ti->status) && ti->status & TS_COMPAT;
 }
 
 /* Number of the call that @regs are of. */
@@ -76,7 +76,7 @@ WDR_INLINE struct wdr_call *find_call(struct task_struct *task)
 
 	if (call)
 		return call;
-	if (BPF_CORE_READ(task, flags) & PF_FORKNOEXEC)
+	if (task->flags & PF_FORKNOEXEC)
 		return NULL;
 	if (!wdr_ctx_of(&c, wdr_slot_current()) || !(c.slot->flags & WDR_SLOT_COUNT))
 		return NULL;
