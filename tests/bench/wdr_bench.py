@@ -4,7 +4,7 @@
 A figure counts only beside another from the same run: compare() starts its commands in turn and
 pairs them round by round, so that what the machine does meanwhile hits both.
 """
-import os, pathlib, shutil, statistics, subprocess
+import contextlib, fcntl, os, pathlib, shutil, statistics, subprocess
 from dataclasses import dataclass, field
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -12,13 +12,14 @@ BUILD = pathlib.Path(os.environ.get("WDR_BUILD", TOP / "build/plain"))
 AB = BUILD / "tests/bench/ab"
 WARDER = BUILD / "bin/warder"
 WARM_UP = 2  # rounds that are not counted
+LOCK = os.environ.get("WDR_TEST_LOCK", "/run/lock/warder-tests.lock")  # as tests/lib/run.py has it
 
 
 @dataclass
 class Row:
     what: str
     value: str  # with its unit
-    ratio: str = ""  # ours to the peer's, median and quartiles
+    ratio: str = ""  # median and quartiles; of what, its table's head says
     target: str = ""
     met: object = None  # True, False, or None where there is no target
 
@@ -35,6 +36,14 @@ class Command:
     wall: list = field(default_factory=list)  # seconds, a run each
     cpu: list = field(default_factory=list)
     failed: int = 0
+
+
+@contextlib.contextmanager
+def alone():
+    """No test of another checkout runs meanwhile."""
+    with open(LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def quartiles(xs):
@@ -72,6 +81,11 @@ def ms(xs):
     return f"{mid:.2f} ms ({low:.2f}..{high:.2f})"
 
 
+def ns(xs):
+    low, mid, high = quartiles(xs)
+    return f"{mid:.0f} ns ({low:.0f}..{high:.0f})"
+
+
 def compare(commands, rounds, ours=None, targets=None, enter=()):
     """Rows of all commands, and beside each the ratio of ours to it, with targets by name."""
     run_in_turn(commands, rounds, enter)
@@ -92,7 +106,7 @@ def have(program):
     return shutil.which(program) is not None
 
 
-def table(rows):
-    head = ["what", "time or size: median (quartiles)", "ours / this", "target", "met"]
+def table(rows, of="ours / this"):
+    head = ["what", "time or size: median (quartiles)", of, "target", "met"]
     lines = [head, ["---"] * len(head), *(r.cells() for r in rows)]
     return "\n".join("| " + " | ".join(l) + " |" for l in lines)
