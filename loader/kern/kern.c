@@ -66,6 +66,8 @@ static int map_cells(struct wdr_kern *k)
 		if (at == MAP_FAILED)
 			return -errno;
 		*cell_of(k, i) = at;
+		/* No child needs them, a job's pid 1 least of all, and each would copy 600 pages' entries. */
+		(void)madvise(at, cells[i].size, MADV_DONTFORK);
 	}
 	return 0;
 }
