@@ -5,7 +5,7 @@ CPU budget and events, and compare what the machine holds before and after. Root
 
 Every fiftieth job loses its supervisor to SIGKILL. The lock that keeps tests of two checkouts apart
 is held for a part of the jobs at a time, and what is left is the sum of the parts. Exit 1 if
-anything is left. tests/e2e/46-many.py is the short form.
+anything is left. tests/e2e/47-many.py is the short form.
 """
 import collections, contextlib, json, os, pathlib, signal, subprocess, sys, time
 
