@@ -17,6 +17,30 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define OK     1
 #define REFUSE 0
 
+/* The current task's job by the cgroups above its own. A function of its own: few come so far. */
+int wdr_slot_above(void);
+
+__noinline int wdr_slot_above(void)
+{
+	int level = bpf_get_current_task_btf()->cgroups->dfl_cgrp->level, i;
+	__u32 n;
+
+	for (i = 0; i < WDR_LEVELS_BELOW && --level >= WDR_LEVEL_MIN; i++) {
+		n = wdr_slot_of(bpf_get_current_ancestor_cgroup_id(level));
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+/* A container's engine may make cgroups below its job's. */
+WDR_INLINE __u32 find_slot(void)
+{
+	__u32 n = wdr_slot_current();
+
+	return n ? n : wdr_slot_above();
+}
+
 WDR_INLINE bool is_zero(const __u8 addr[16])
 {
 	const __u32 *a = (const __u32 *)addr;
@@ -49,7 +73,7 @@ WDR_INLINE int decide(struct wdr_query *q)
 	__u8 proto = q->proto;
 	struct wdr_ctx c;
 
-	if (!wdr_ctx_of(&c, wdr_slot_current())) {
+	if (!wdr_ctx_of(&c, find_slot())) {
 		if (c.live)
 			__sync_fetch_and_add(&c.live->out_denied, 1);
 		return REFUSE;
@@ -138,7 +162,7 @@ int wdr_sock_create(struct bpf_sock *ctx)
 	struct wdr_ctx c;
 	__u32 n;
 
-	if (!wdr_ctx_of(&c, wdr_slot_current())) {
+	if (!wdr_ctx_of(&c, find_slot())) {
 		if (c.live)
 			__sync_fetch_and_add(&c.live->out_denied, 1);
 		return REFUSE;

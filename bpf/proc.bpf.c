@@ -83,12 +83,10 @@ int BPF_PROG(wdr_exit, struct task_struct *task)
 SEC("tp_btf/mark_victim")
 int BPF_PROG(wdr_oom, struct task_struct *task)
 {
-	__u64 id = task->cgroups->dfl_cgrp->kn->id;
-	__u32 *n = bpf_map_lookup_elem(&wdr_cgroups, &id);
 	struct wdr_ev_hdr *ev;
 	struct wdr_ctx c;
 
-	if (!n || !wdr_ctx_of(&c, *n) || !(c.slot->flags & WDR_SLOT_PROC))
+	if (!wdr_ctx_of(&c, wdr_slot_task(task)) || !(c.slot->flags & WDR_SLOT_PROC))
 		return 0;
 	ev = wdr_ev_reserve(&c, WDR_EV_OOM, sizeof(*ev));
 	if (!ev)
@@ -165,5 +163,22 @@ int BPF_PROG(wdr_sigsys, int sig, struct kernel_siginfo *info, struct task_struc
 	ev->nr = BPF_CORE_READ(info, _sifields._sigsys._syscall);
 	ev->zero = 0;
 	bpf_ringbuf_submit(ev, 0);
+	return 0;
+}
+
+/*
+ * Not on a tracepoint: kern reads it, for one task, to learn how that is called in the first pid
+ * namespace.
+ */
+SEC("iter/task")
+int wdr_pid(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 pid;
+
+	if (!task)
+		return 0;
+	pid = task->tgid;
+	bpf_seq_write(ctx->meta->seq, &pid, sizeof(pid));
 	return 0;
 }

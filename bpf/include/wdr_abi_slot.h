@@ -11,7 +11,9 @@
 #define WDR_RING_BYTES	 (128 * 1024)
 #define WDR_FLOWS_MAX	 65536 /* of all jobs */
 #define WDR_FRAGS_MAX	 4096
-#define WDR_LEVELS_MAX	 4	     /* different depths of job cgroups at a time */
+#define WDR_LEVEL_MIN	 2 /* a job's cgroup has a parent, which is not the root */
+#define WDR_LEVELS_BELOW 4 /* so far below its job's cgroup a task is found */
+#define WDR_LEVEL_MAX	 32
 #define WDR_BEAT_MAX_NS	 2000000000u /* a supervisor silent for longer is lost */
 #define WDR_CPU_BUCKETS	 16	     /* steps that a window of detect.cpu slides in */
 #define WDR_SYSCALLS_MAX 512	     /* numbers counted one by one */
@@ -64,8 +66,7 @@ struct wdr_slot {
 	__u8 self[2][16]; /* its own addresses, IPv4 mapped; all zero: any source passes */
 	__u8 on_denied;	  /* WDR_DENIED_* */
 	__u8 cpu_act;	  /* WDR_CPU_*, 0: no window */
-	__u8 level;	  /* depth of .cgroup; the root's is 0 */
-	__u8 zero[5];
+	__u8 zero[6];
 	__u64 cpu_budget_ns; /* 0: none */
 	__u64 cpu_window_ns;
 	__u64 cpu_max_ns; /* more CPU time than this within cpu_window_ns is too much */
@@ -135,10 +136,8 @@ struct wdr_cpu_slice {
 };
 WDR_ABI_SIZE(wdr_cpu_slice, 24);
 
-/* The one cell of what all share. Only `levels` and `n_levels` are for the programs. */
+/* The one cell of what all processes share. The programs don't look at it. */
 struct wdr_shared {
-	__u32 n_levels;
-	__u8 levels[WDR_LEVELS_MAX]; /* depths at which job cgroups are */
 	__u64 next_job;
 	__u64 programs;	    /* bit N: program N of kern's table is loaded */
 	__u32 maps_hash;    /* of the headers that lay out the maps */
@@ -148,7 +147,7 @@ struct wdr_shared {
 	__u64 sups_used[WDR_SUP_WORDS];
 	__u64 policies_used[WDR_SLOT_WORDS];
 };
-WDR_ABI_SIZE(wdr_shared, 1376);
+WDR_ABI_SIZE(wdr_shared, 1368);
 
 /* A packet flow that was allowed, seen from the job. */
 struct wdr_flow_key {

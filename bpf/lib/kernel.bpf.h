@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct seq_file;
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kernfs_node {
@@ -19,7 +21,6 @@ struct kernfs_node {
 struct cgroup {
 	struct kernfs_node *kn;
 	int level;
-	struct cgroup *ancestors[]; /* since 6.1, 7f203bc89eb6 */
 };
 
 struct css_set {
@@ -87,6 +88,15 @@ struct io_kiocb {
 
 struct user_namespace {
 	struct user_namespace *parent; /* NULL: of the first one */
+};
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -18,32 +18,18 @@ extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 extern int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type type,
 				__u64 value) __ksym __weak;
 
-/* Is @task in the job's cgroup or below? A pid may have been used again since the job ended. */
-WDR_INLINE bool wdr_kill_is_ours(struct task_struct *task, const struct wdr_slot *slot)
-{
-	struct cgroup *cg = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	__u32 depth = slot->level;
-
-	if (BPF_CORE_READ(cg, level) > (int)depth) {
-		struct cgroup **up = __builtin_preserve_access_index(&cg->ancestors[0]);
-
-		if (bpf_probe_read_kernel(&cg, sizeof(cg), up + depth))
-			return false;
-	}
-	return BPF_CORE_READ(cg, kn, id) == slot->cgroup;
-}
-
-WDR_INLINE int wdr_kill_init(const struct wdr_slot *slot)
+WDR_INLINE int wdr_kill_init(const struct wdr_ctx *c)
 {
 	struct task_struct *task;
 	int rc = -WDR_ESRCH;
 
 	if (!bpf_task_from_pid || !bpf_task_release || !bpf_send_signal_task)
 		return -WDR_EOPNOTSUPP;
-	task = slot->init_pid ? bpf_task_from_pid(slot->init_pid) : NULL;
+	task = c->slot->init_pid ? bpf_task_from_pid(c->slot->init_pid) : NULL;
 	if (!task)
 		return rc;
-	if (wdr_kill_is_ours(task, slot))
+	/* A pid may have been used again since the job ended. */
+	if (wdr_slot_task(task) == c->n)
 		rc = bpf_send_signal_task(task, WDR_SIGKILL, PIDTYPE_TGID, 0);
 	bpf_task_release(task);
 	return rc;
@@ -58,7 +44,7 @@ WDR_INLINE void wdr_kill(const struct wdr_ctx *c, __u32 why, __u64 value)
 		return;
 	c->live->killed_ns = bpf_ktime_get_ns();
 	c->live->killed_value = value;
-	c->live->kill_rc = wdr_kill_init(c->slot);
+	c->live->kill_rc = wdr_kill_init(c);
 	ev = wdr_ev_reserve(c, WDR_EV_KILLED, sizeof(*ev));
 	if (!ev)
 		return;
@@ -77,6 +63,6 @@ WDR_INLINE void wdr_kill_rest(const struct wdr_ctx *c)
 	if (!c->live->killed)
 		return;
 	if (c->live->kill_rc)
-		c->live->kill_rc = wdr_kill_init(c->slot);
+		c->live->kill_rc = wdr_kill_init(c);
 	bpf_send_signal(WDR_SIGKILL);
 }

@@ -26,53 +26,47 @@ WDR_INLINE bool wdr_ctx_of(struct wdr_ctx *c, __u32 n)
 	return n && c->slot && c->live && c->slot->job;
 }
 
-WDR_INLINE struct wdr_shared *wdr_shared_cell(void)
+/*
+ * A job is found by the id of its cgroup, which is the same in every cgroup namespace; how deep it
+ * lies is not, so that nothing here goes by a level that the loader has counted.
+ */
+WDR_INLINE __u32 wdr_slot_of(__u64 cgroup)
 {
-	__u32 zero = 0;
+	__u32 *n = cgroup ? bpf_map_lookup_elem(&wdr_cgroups, &cgroup) : NULL;
 
-	return bpf_map_lookup_elem(&wdr_shared, &zero);
+	return n ? *n : 0;
 }
 
-/* Slot of the current task, by its cgroup or one above; 0 if it is in no job. */
+/*
+ * Slot of the current task by its own cgroup; 0 if it is in no job. It serves programs that run in
+ * every task of the machine: jobs that ask for those are native ones, which can't make cgroups.
+ */
 WDR_INLINE __u32 wdr_slot_current(void)
 {
-	struct wdr_shared *s = wdr_shared_cell();
-	__u32 i;
-
-	if (!s)
-		return 0;
-	for (i = 0; i < WDR_LEVELS_MAX; i++) {
-		__u64 id;
-		__u32 *n;
-
-		if (i >= s->n_levels)
-			return 0;
-		id = bpf_get_current_ancestor_cgroup_id(s->levels[i]);
-		n = id ? bpf_map_lookup_elem(&wdr_cgroups, &id) : NULL;
-		if (n)
-			return *n;
-	}
-	return 0;
+	return wdr_slot_of(bpf_get_current_cgroup_id());
 }
 
-/* Slot of the socket that @skb belongs to; 0 if it is no job's. */
+/* The same of any task. */
+WDR_INLINE __u32 wdr_slot_task(struct task_struct *task)
+{
+	return wdr_slot_of(BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id));
+}
+
+/* Slot of the socket that @skb belongs to; 0 if it is no job's. How deep that is can't be asked. */
 WDR_INLINE __u32 wdr_slot_skb(struct __sk_buff *skb)
 {
-	struct wdr_shared *s = wdr_shared_cell();
-	__u32 i;
+	__u32 n = wdr_slot_of(bpf_skb_cgroup_id(skb)), i;
+	__u64 id;
 
-	if (!s)
-		return 0;
-	for (i = 0; i < WDR_LEVELS_MAX; i++) {
-		__u64 id;
-		__u32 *n;
-
-		if (i >= s->n_levels)
-			return 0;
-		id = bpf_skb_ancestor_cgroup_id(skb, s->levels[i]);
-		n = id ? bpf_map_lookup_elem(&wdr_cgroups, &id) : NULL;
+	if (n)
+		return n;
+	for (i = WDR_LEVEL_MIN; i < WDR_LEVEL_MAX; i++) {
+		id = bpf_skb_ancestor_cgroup_id(skb, i);
+		if (!id)
+			break;
+		n = wdr_slot_of(id);
 		if (n)
-			return *n;
+			return n;
 	}
 	return 0;
 }

@@ -77,6 +77,14 @@ void wdr_job_put_number(json_t *o, const char *key, uint64_t value)
 	(void)json_object_set_new(o, key, json_integer((json_int_t)value));
 }
 
+/* As the kernel's events have it, if we can know; else as we do. */
+static uint64_t first_pid(const struct wdr_job *j)
+{
+	uint32_t pid = j->kslot ? wdr_kern_slot_first_pid(j->kslot) : 0;
+
+	return pid ? pid : (uint64_t)j->o.backend->pid(j->b);
+}
+
 void wdr_job_event_started(struct wdr_job *j)
 {
 	wdr_json_ json_t *o = NULL;
@@ -87,7 +95,7 @@ void wdr_job_event_started(struct wdr_job *j)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	o = wdr_job_new_line(j, "started", now);
 	(void)json_object_set_new(o, "backend", json_string(j->o.backend->name));
-	wdr_job_put_number(o, "pid", (uint64_t)j->o.backend->pid(j->b));
+	wdr_job_put_number(o, "pid", first_pid(j));
 	wdr_job_write_line(j, o, WDR_ROOM_FEW);
 }
 

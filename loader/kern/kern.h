@@ -134,6 +134,8 @@ int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
 
 /* The job's first process, in our pid namespace: whom a verdict in the kernel kills. */
 void wdr_kern_slot_init_pid(struct wdr_kern_slot *s, pid_t pid);
+/* The same process in the first pid namespace, as events have it; 0: not known. */
+uint32_t wdr_kern_slot_first_pid(const struct wdr_kern_slot *s);
 
 /* What a job may use of CPUs; the fields of struct wdr_kern_ask. */
 struct wdr_kern_cpu {

@@ -63,6 +63,7 @@ enum wdr_kern_prog {
 	WDR_PROG_OOM_PID,
 	WDR_PROG_CAP,
 	WDR_PROG_SIGSYS,
+	WDR_PROG_PID,
 	_WDR_PROG_MAX
 };
 
@@ -187,6 +188,13 @@ unsigned int wdr_kern_users(const struct wdr_kern *k);
 bool wdr_kern_sup_alive(const struct wdr_sup *sup);
 /* Take the lock; -ESTALE if @k's pins have been removed since it was opened. */
 int wdr_kern_lock_current(struct wdr_kern *k, int *ret_fd, struct wdr_err *err) wdr_must_check;
+
+/* -- pid.c -- */
+
+/* Inode of our pid namespace; 0: it can't be read. */
+uint32_t wdr_kern_pidns(void);
+/* How our @pid is called in the first pid namespace; 0 if that can't be said. */
+uint32_t wdr_kern_first_pid(struct wdr_kern *k, pid_t pid);
 
 /* -- ring.c -- */
 

@@ -70,6 +70,7 @@ static const struct wdr_kern_program programs[] = {
 	[WDR_PROG_OOM_PID] = { "wdr_oom_pid", PROC, 0, 0, WDR_PROG_OOM },
 	[WDR_PROG_CAP] = { "wdr_cap", PROC, 0, 0, 0 },
 	[WDR_PROG_SIGSYS] = { "wdr_sigsys", PROC, 0, 0, 0 },
+	[WDR_PROG_PID] = { "wdr_pid", PROC, 0, 0, 0 },
 };
 
 _Static_assert(sizeof(programs) / sizeof(programs[0]) == _WDR_PROG_MAX, "a row each");

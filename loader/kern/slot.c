@@ -8,55 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_DEPTH 64
-
-/* How deep in its file system the cgroup @fd lies; the root's depth is 0. */
-static int read_depth(int fd, uint8_t *ret)
-{
-	wdr_close_ int at = -1;
-	struct stat here, above;
-	int up, depth;
-
-	if (fstat(fd, &here) < 0)
-		return -errno;
-	for (depth = 0; depth < MAX_DEPTH; depth++) {
-		up = openat(at < 0 ? fd : at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			return -errno;
-		wdr_closep(&at);
-		at = up;
-		if (fstat(at, &above) < 0)
-			return -errno;
-		if (above.st_dev != here.st_dev) {
-			*ret = (uint8_t)depth;
-			return 0;
-		}
-	}
-	return -ELOOP;
-}
-
-/* The depths at which jobs are, for programs that look a task up by the cgroups around it. */
-static int update_levels(struct wdr_kern *k)
-{
-	uint8_t levels[WDR_LEVELS_MAX];
-	uint32_t n, n_levels = 0, i;
-
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (!wdr_kern_bit_get(k->shared->slots_used, n))
-			continue;
-		for (i = 0; i < n_levels && levels[i] != k->slots[n].level; i++)
-			;
-		if (i < n_levels)
-			continue;
-		if (n_levels == WDR_LEVELS_MAX)
-			return -ENOSPC;
-		levels[n_levels++] = k->slots[n].level;
-	}
-	memcpy(k->shared->levels, levels, n_levels);
-	__atomic_store_n(&k->shared->n_levels, n_levels, __ATOMIC_RELEASE);
-	return 0;
-}
-
 static uint32_t flags_of(const struct wdr_kern_ask *ask)
 {
 	return (ask->policy ? WDR_SLOT_EGRESS : 0u) | (ask->netns ? WDR_SLOT_NETNS : 0u) |
@@ -85,13 +36,6 @@ static int fill_slot(struct wdr_kern *k, uint32_t n, const struct wdr_kern_ask *
 	};
 	memset(&k->live[n], 0, sizeof(k->live[n]));
 	wdr_kern_bit_set(k->shared->slots_used, n, true);
-	r = read_depth(ask->cgroup_fd, &slot->level);
-	if (r < 0)
-		return wdr_err_set(err, r, "find the depth of the job's cgroup: %s", strerror(-r));
-	r = update_levels(k);
-	if (r < 0)
-		return wdr_err_set(err, r, "jobs are in cgroups of %d depths already",
-				   WDR_LEVELS_MAX);
 	__atomic_store_n(&slot->job, ++k->shared->next_job, __ATOMIC_RELEASE);
 	r = bpf_map_update_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup, &n, BPF_ANY);
 	if (r < 0)
@@ -218,7 +162,14 @@ int wdr_kern_slot_new(struct wdr_kern *k, const struct wdr_kern_ask *ask,
 
 void wdr_kern_slot_init_pid(struct wdr_kern_slot *s, pid_t pid)
 {
-	__atomic_store_n(&s->kern_ref->slots[s->n].init_pid, (uint32_t)pid, __ATOMIC_RELAXED);
+	uint32_t first = wdr_kern_first_pid(s->kern_ref, pid);
+
+	__atomic_store_n(&s->kern_ref->slots[s->n].init_pid, first, __ATOMIC_RELAXED);
+}
+
+uint32_t wdr_kern_slot_first_pid(const struct wdr_kern_slot *s)
+{
+	return s->kern_ref->slots[s->n].init_pid;
 }
 
 int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
@@ -275,7 +226,6 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 		k->policies[slot->policy % WDR_SLOTS_MAX].used_ns = wdr_kern_now_ns();
 	memset(slot, 0, sizeof(*slot));
 	wdr_kern_bit_set(k->shared->slots_used, n, false);
-	(void)update_levels(k);
 	wdr_kern_policy_trim(k);
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/wdr_io.h"
@@ -37,18 +36,11 @@ static uint64_t read_start(uint32_t pid)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-static uint32_t read_pidns(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : (uint32_t)st.st_ino;
-}
-
 bool wdr_kern_sup_alive(const struct wdr_sup *sup)
 {
 	if (!sup->pid)
 		return false;
-	if (sup->pidns != read_pidns())
+	if (sup->pidns != wdr_kern_pidns())
 		return wdr_kern_now_ns() - sup->beat_ns < FRESH_NS;
 	return read_start(sup->pid) == sup->start;
 }
@@ -126,7 +118,7 @@ static int take_number(struct wdr_kern *k, struct wdr_err *err)
 	sup = &k->sups[n];
 	sup->pid = (uint32_t)getpid();
 	sup->start = read_start(sup->pid);
-	sup->pidns = read_pidns();
+	sup->pidns = wdr_kern_pidns();
 	sup->beat_ns = wdr_kern_now_ns();
 	wdr_kern_bit_set(k->shared->sups_used, n, true);
 	k->sup = n;

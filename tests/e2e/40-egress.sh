@@ -9,17 +9,7 @@
 # shellcheck source=tests/lib/tap.sh
 . "$(dirname "$0")/../lib/tap.sh"
 need ip nft python3 jq bash
-# The programs that hang on the job cgroups are the machine's: the laboratory's /run must have them,
-# or there would be two sets, and each would deny the other's jobs.
-if mountpoint -q /run/warder/bpf; then
-	mkdir "$TMPDIR/bpf"
-	mount --bind /run/warder/bpf "$TMPDIR/bpf"
-fi
 lab_up
-if [ -d "$TMPDIR/bpf" ]; then
-	mkdir -p /run/warder/bpf
-	mount --bind "$TMPDIR/bpf" /run/warder/bpf
-fi
 begin
 serve out 8000
 serve out 9000

@@ -6,15 +6,9 @@
 
 REPORT=$TMPDIR/report
 
-# Where a lab has emptied /run, the programs that hang on the job cgroups stay the machine's.
 engine_lab_up() {
-	mkdir -p "$TMPDIR/etc" "$TMPDIR/bpf"
-	! mountpoint -q /run/warder/bpf || mount --bind /run/warder/bpf "$TMPDIR/bpf"
+	mkdir -p "$TMPDIR/etc"
 	lab_up
-	if mountpoint -q "$TMPDIR/bpf"; then
-		mkdir -p /run/warder/bpf
-		mount --bind "$TMPDIR/bpf" /run/warder/bpf
-	fi
 	engine_etc_up
 	serve out 8000
 	serve out 9000
