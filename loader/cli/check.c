@@ -8,14 +8,14 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/cli.h"
-#include "kern/kern.h"
+#include "job/probe.h"
 #include "native/probe.h"
 #include "wdr_build.h"
 
 /* Every module that gives a protection says here whether it can. */
 static const struct wdr_probe *const probes[] = {
-	&wdr_native_ns_probe, &wdr_native_root_probe, &wdr_native_exec_probe, &wdr_cgroup_probe,
-	&wdr_kern_probe,      &wdr_net_probe_row,     &wdr_runsc_probe_row,   NULL,
+	&wdr_native_ns_probe,  &wdr_native_root_probe, &wdr_native_exec_probe, &wdr_cgroup_probe,
+	&wdr_job_kernel_probe, &wdr_net_probe_row,     &wdr_runsc_probe_row,   NULL,
 };
 
 struct check_args {

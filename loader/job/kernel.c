@@ -33,14 +33,15 @@ static bool kills_by_syscall(const struct wdr_job *j)
 	return j->o.policy->syscalls.on_deny == WDR_ON_SYSCALL_KILL;
 }
 
+/* What a slot is for, but for the CPU budget. */
+#define SLOT_PROTECTIONS                                                               \
+	(WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | \
+	 WDR_PROT_BIT(WDR_PROT_DETECT_CPU) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS))
+
 bool wdr_job_needs_kernel(const struct wdr_job *j)
 {
-	const uint64_t bits =
-		WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) |
-		WDR_PROT_BIT(WDR_PROT_DETECT_CPU) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS);
-
 	return j->kern && (j->kernel_budget || kills_by_syscall(j) ||
-			   (j->result.prot_on & ~j->o.backend->gives & bits));
+			   (j->result.prot_on & ~j->o.backend->gives & SLOT_PROTECTIONS));
 }
 
 /* In force, and the kernel side's to do: of a guest only its backend can tell. */
@@ -139,7 +140,30 @@ static int join(struct wdr_job *j, struct wdr_err *err)
 	return r;
 }
 
-int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
+void wdr_job_drop_kernel(struct wdr_job *j)
+{
+	wdr_kern_slot_drop(&j->kslot);
+	if (j->joined)
+		wdr_kern_leave(j->kern);
+	j->joined = false;
+}
+
+/* The CPU budget alone can be kept without: then by this process, as where no program loads. */
+static bool has_stand_in(const struct wdr_job *j)
+{
+	return j->kernel_budget && !kills_by_syscall(j) &&
+	       !(j->result.prot_on & ~j->o.backend->gives & SLOT_PROTECTIONS);
+}
+
+static int stand_in(struct wdr_job *j, const struct wdr_err *why)
+{
+	wdr_debug("job=%s step=kernel err=\"%s\" instead=supervisor", j->spec.id, why->msg);
+	wdr_job_drop_kernel(j);
+	j->kernel_budget = false;
+	return 0;
+}
+
+static int make_slot(struct wdr_job *j, struct wdr_err *err)
 {
 	const struct wdr_policy *p = j->o.policy;
 	wdr_compiled_ struct wdr_compiled *c = NULL;
@@ -157,8 +181,6 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 	};
 	int r = 0;
 
-	if (!wdr_job_needs_kernel(j))
-		return 0;
 	r = join(j, err);
 	if (r < 0)
 		return r;
@@ -175,12 +197,19 @@ int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 	return wdr_kern_slot_new(j->kern, &ask, &j->kslot, err);
 }
 
-void wdr_job_drop_kernel(struct wdr_job *j)
+int wdr_job_make_kernel(struct wdr_job *j, struct wdr_err *err)
 {
-	wdr_kern_slot_drop(&j->kslot);
-	if (j->joined)
-		wdr_kern_leave(j->kern);
-	j->joined = false;
+	struct wdr_err e = { 0 };
+	int r;
+
+	if (!wdr_job_needs_kernel(j))
+		return 0;
+	r = make_slot(j, &e);
+	if (r < 0 && has_stand_in(j))
+		return stand_in(j, &e);
+	if (r < 0 && err)
+		*err = e;
+	return r;
 }
 
 static void on_denied_event(void *user, const struct wdr_ev_hdr *ev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kernel takes: each program by itself, and what follows for the protections. */
+/* What this kernel takes: each program by itself, and why it refuses one. */
 #include "kern_priv.h"
 
 #include <errno.h>
@@ -29,52 +29,21 @@ int wdr_kern_programs(bool verbose,
 	return 0;
 }
 
-#define COVERS                                                                         \
-	(WDR_PROT_BIT(WDR_PROT_EGRESS_SOCKET) | WDR_PROT_BIT(WDR_PROT_EGRESS_PACKET) | \
-	 WDR_PROT_BIT(WDR_PROT_CPU_BUDGET) | WDR_PROT_BIT(WDR_PROT_DETECT_CPU) |       \
-	 WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS) |   \
-	 WDR_PROT_BIT(WDR_PROT_HEARTBEAT))
-
-/* Why protection @prot is missing: the first of its programs that does not load. */
-static void say_missing(struct wdr_check_report *rep, enum wdr_protection prot,
-			const struct wdr_kern *k, char *log)
+void wdr_kern_why_not(const struct wdr_kern *k, enum wdr_protection prot, struct wdr_err *ret)
 {
+	wdr_free_ char *log = malloc(WDR_KERN_LOG_MAX);
 	char line[128];
 	int i, r;
 
-	for (i = 0; i < _WDR_PROG_MAX; i++) {
+	for (i = 0; log && i < _WDR_PROG_MAX; i++) {
 		if (!(wdr_kern_program(i)->protections & WDR_PROT_BIT(prot)) ||
 		    k->shared->programs & WDR_PROG_BIT(i))
 			continue;
 		r = wdr_kern_program_try(i, false, log);
 		wdr_kern_log_line(log, line, sizeof(line));
-		wdr_check_no(rep, prot, "the kernel refuses %s: %s%s%s", wdr_kern_program(i)->name,
-			     strerror(-r), *line ? ": " : "", line);
+		(void)wdr_err_set(ret, -EOPNOTSUPP, "the kernel refuses %s: %s%s%s",
+				  wdr_kern_program(i)->name, strerror(-r), *line ? ": " : "", line);
 		return;
 	}
+	(void)wdr_err_set(ret, -EOPNOTSUPP, "its programs are not loaded");
 }
-
-/* Opening loads and pins what is not there yet: what a first job would do. */
-static void run_probe(struct wdr_check_report *rep)
-{
-	wdr_free_ char *log = malloc(WDR_KERN_LOG_MAX);
-	wdr_kern_ struct wdr_kern *k = NULL;
-	struct wdr_err err = { 0 };
-	uint64_t can = 0;
-	int p;
-
-	if (log && wdr_kern_open(NULL, &k, &err) >= 0)
-		can = wdr_kern_can(k);
-	for (p = 0; p < _WDR_PROT_MAX; p++) {
-		if (!(COVERS & WDR_PROT_BIT(p)))
-			continue;
-		if (can & WDR_PROT_BIT(p))
-			wdr_check_yes(rep, p, "%s", "");
-		else if (!k)
-			wdr_check_no(rep, p, "%s", err.code ? err.msg : "no memory");
-		else
-			say_missing(rep, p, k, log);
-	}
-}
-
-const struct wdr_probe wdr_kern_probe = { "kern", COVERS, 0, run_probe };

@@ -21,7 +21,7 @@
 #include <sys/types.h>
 
 #include "base/wdr_err.h"
-#include "model/probe.h"
+#include "model/protection.h"
 #include "wdr_abi_egress.h"
 #include "wdr_abi_event.h"
 #include "wdr_abi_slot.h"
@@ -229,7 +229,7 @@ int wdr_kern_programs(bool verbose,
 				   const char *log),
 		      void *arg, struct wdr_err *err) wdr_must_check;
 
-/* For `warder check`: opens the kernel side as a job would, and says what it lacks and why. */
-extern const struct wdr_probe wdr_kern_probe;
+/* Why @prot is not in wdr_kern_can(): its first program that does not load, and the kernel's word. */
+void wdr_kern_why_not(const struct wdr_kern *k, enum wdr_protection prot, struct wdr_err *ret);
 
 #define wdr_kern_ wdr_cleanup(wdr_kern_freep)

@@ -109,7 +109,8 @@ static int take_number(struct wdr_kern *k, struct wdr_err *err)
 				   WDR_SUPS_MAX - 1);
 	fd = wdr_kern_pool_get(k, WDR_MAP_RINGS, n);
 	if (fd < 0)
-		return wdr_err_set(err, fd, "make a ring for events: %s", strerror(-fd));
+		return wdr_err_set(err, fd, "make a ring for events: %s%s", strerror(-fd),
+				   fd == -EPERM ? ": who supervises needs CAP_SYS_ADMIN" : "");
 	r = wdr_kern_ring_new(k, fd, &k->ring);
 	if (r < 0)
 		return wdr_err_set(err, r, "map the ring for events: %s", strerror(-r));

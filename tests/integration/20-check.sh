@@ -46,6 +46,18 @@ is "with what hangs on it" "$(programs 'p["wdr_cpu_clock"]["protections"]')" "['
 like "and what the verifier says" "$(programs 'p["wdr_connect4"]["log"]')" '^processed [0-9]+ insns'
 run setpriv --bounding-set -bpf,-sys_admin warder check -v --json
 is "who may not load them is told so" "$(programs 'p["wdr_connect4"]["ok"], p["wdr_connect4"]["error"]')" "False Operation not permitted"
+run setpriv --bounding-set -perfmon,-sys_admin warder check -v --json
+like "and the verifier's own words" "$(programs 'p["wdr_connect4"]["log"]')" 'program of this type cannot use helper|unknown func'
+# What is pinned already can be opened by whoever could not have loaded it: a job would be refused.
+for caps in -sys_admin -bpf,-sys_admin -perfmon,-sys_admin; do
+	run setpriv --bounding-set "$caps" warder check --json
+	like "without $caps there is no egress" "$(answer egress_socket)" '^no .*not permitted: .*CAP_SYS_ADMIN'
+	like "nor any other of the kernel's programs" "$(answer syscall_count)$(answer heartbeat)" '^no .*no '
+	like "and the CPU budget is the supervisor's" "$(answer cpu_budget)" '^yes$'
+	run setpriv --bounding-set "$caps" warder run --syscalls -- true
+	is "as a run says" "$RC/$(echo "$ERR" | grep -c CAP_SYS_ADMIN)" 125/1
+done
+is "trying leaves no cgroup" "$(find /sys/fs/cgroup -maxdepth 4 -type d -name 'probe-*')" ""
 run warder check --verbose
 like "in lines, too" "$OUT" '^wdr_skb_out +yes  for egress_packet$'
 
