@@ -255,6 +255,8 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n);
 
 /* -- tables.c -- */
 
+/* @r of an update, while doing @what: the kernel's word for a full map is -E2BIG, ours -ENOSPC. */
+int wdr_kern_table_err(struct wdr_err *err, int r, const char *what);
 /* Remove the denials of slot @n, and the flows of @job. What can't be removed stays bounded. */
 void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n);
 void wdr_kern_flows_drop(struct wdr_kern *k, uint64_t job);

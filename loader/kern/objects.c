@@ -3,6 +3,7 @@
 #include "kern_priv.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -215,8 +216,11 @@ static enum wdr_kern_prog find_program(const char *name)
 	return p;
 }
 
-/* @only: one program alone, or _WDR_PROG_MAX for all that are not there instead of others. */
-static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool verbose, char *log)
+#define ALL  _WDR_PROG_MAX	 /* that are not there instead of others */
+#define NONE (_WDR_PROG_MAX + 1) /* the maps alone */
+
+/* @only: one program, ALL or NONE. */
+static int select_programs(struct bpf_object *obj, int only, bool verbose, char *log)
 {
 	struct bpf_program *prog = NULL;
 	enum wdr_kern_prog p;
@@ -226,7 +230,7 @@ static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool
 		p = find_program(bpf_program__name(prog));
 		if (p == _WDR_PROG_MAX)
 			return -EPROTO;
-		wanted = only == _WDR_PROG_MAX ? !programs[p].instead_of : p == only;
+		wanted = only == ALL ? !programs[p].instead_of : (int)p == only;
 		(void)bpf_program__set_autoload(prog, wanted);
 		if (wanted && log) {
 			(void)bpf_program__set_log_buf(prog, log, WDR_KERN_LOG_MAX);
@@ -236,8 +240,7 @@ static int select_programs(struct bpf_object *obj, enum wdr_kern_prog only, bool
 	return 0;
 }
 
-static int load_object(int object, enum wdr_kern_prog only, bool verbose, char *log,
-		       struct wdr_kern_loaded *l)
+static int load_object(int object, int only, bool verbose, char *log, struct wdr_kern_loaded *l)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[object].name);
 	struct bpf_object *obj;
@@ -290,7 +293,23 @@ static int load_singly(int object, struct wdr_kern_loaded *l, struct wdr_err *er
 		if (programs[p].object == object && !programs[p].instead_of)
 			r = load_one(p, l, err);
 	}
+	if (!r) /* with none of its programs it still has maps, which others may share */
+		(void)load_object(object, NONE, false, NULL, l);
 	return r;
+}
+
+/* Every program goes by them: without, what is refused says nothing of the kernel. */
+static int check_types(struct wdr_err *err)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+
+	if (!types)
+		return wdr_err_set(err, -ENOENT,
+				   "no type information of the kernel in /sys/kernel/btf/vmlinux "
+				   "(CONFIG_DEBUG_INFO_BTF): %s",
+				   strerror(errno));
+	btf__free(types);
+	return 0;
 }
 
 /* An object all of whose programs load is loaded at once. */
@@ -299,7 +318,10 @@ int wdr_kern_objects_load(struct wdr_kern_loaded *l, struct wdr_err *err)
 	int i, r = 0;
 
 	for (i = 0; i < N_OBJECTS && !r; i++) {
-		if (load_object(i, _WDR_PROG_MAX, false, NULL, l) < 0)
+		if (load_object(i, ALL, false, NULL, l) >= 0)
+			continue;
+		r = check_types(err);
+		if (!r)
 			r = load_singly(i, l, err);
 	}
 	for (i = 0; i < _WDR_PROG_MAX && !r; i++) {

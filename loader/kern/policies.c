@@ -161,6 +161,11 @@ static int fill_policy(struct wdr_kern *k, const struct wdr_kern_policy *p, uint
 	r = put_rows(k, n, p);
 	if (r >= 0)
 		r = put_prefixes(k, n, p);
+	if (r == -E2BIG) /* the prefixes have a table of their own, which fits */
+		return wdr_err_set(err, -ENOSPC,
+				   "load a policy of %u rows: wdr_rows, which all policies share, "
+				   "is full",
+				   p->n_rows);
 	if (r < 0)
 		return wdr_err_set(err, r, "load a policy of %u prefixes and %u rows: %s",
 				   p->n_entries, p->n_rows, strerror(-r));

@@ -39,8 +39,7 @@ static int fill_slot(struct wdr_kern *k, uint32_t n, const struct wdr_kern_ask *
 	__atomic_store_n(&slot->job, ++k->shared->next_job, __ATOMIC_RELEASE);
 	r = bpf_map_update_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup, &n, BPF_ANY);
 	if (r < 0)
-		return wdr_err_set(err, r, "enter the job's cgroup into wdr_cgroups: %s",
-				   strerror(-r));
+		return wdr_kern_table_err(err, r, "enter the job's cgroup into wdr_cgroups");
 	return 0;
 }
 
@@ -187,8 +186,7 @@ int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		memcpy(slot->self[1], self6->addr, sizeof(slot->self[1]));
 	r = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &s->n, BPF_ANY);
 	if (r < 0)
-		return wdr_err_set(err, r, "enter interface %u into wdr_ifaces: %s", ifindex,
-				   strerror(-r));
+		return wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces");
 	slot->ifindex = ifindex;
 	return wdr_kern_attach_iface(k, ifindex, err);
 }

@@ -8,6 +8,13 @@
 
 #define BATCH 1024
 
+int wdr_kern_table_err(struct wdr_err *err, int r, const char *what)
+{
+	if (r == -E2BIG)
+		return wdr_err_set(err, -ENOSPC, "%s: it is full", what);
+	return wdr_err_set(err, r, "%s: %s", what, strerror(-r));
+}
+
 static uint32_t count_denials(const struct wdr_kern *k, uint32_t n)
 {
 	uint32_t count = k->live[n].n_denials;
@@ -111,6 +118,9 @@ int wdr_kern_hosts(struct wdr_kern *k, const struct wdr_egress_addr *addrs, size
 
 	if (fd < 0)
 		return wdr_err_set(err, fd, "open wdr_hosts: %s", strerror(-fd));
+	if (n > WDR_EGRESS_MAX_HOSTS)
+		return wdr_err_set(err, -ENOSPC, "this host has %zu addresses, at most %d fit", n,
+				   WDR_EGRESS_MAX_HOSTS);
 	r = wdr_kern_lock_current(k, &lock, err);
 	if (r < 0)
 		return r;
@@ -119,8 +129,8 @@ int wdr_kern_hosts(struct wdr_kern *k, const struct wdr_egress_addr *addrs, size
 			continue;
 		r = bpf_map_update_elem(fd, &addrs[i], &one, BPF_ANY);
 		if (r < 0)
-			return wdr_err_set(err, r, "enter address %zu of %zu of this host: %s", i,
-					   n, strerror(-r));
+			return wdr_kern_table_err(err, r,
+						  "enter this host's address into wdr_hosts");
 		added++;
 	}
 	k->shared->n_hosts += (uint32_t)added;
