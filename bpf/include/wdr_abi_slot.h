@@ -61,12 +61,13 @@ struct wdr_slot {
 	__u32 policy;	  /* number of the loaded policy, 0: none */
 	__u32 sup;	  /* number of its supervisor, which has the ring as well */
 	__u32 init_pid;	  /* the job's first process, in the first pid namespace; 0: not yet */
-	__u32 ifindex;	  /* host end of its veth, 0: none */
+	__u32 ifindex;	  /* host end of its last veth, 0: none */
 	__u32 counts;	  /* number of its row of system call counts, 0: none */
 	__u8 self[2][16]; /* its own addresses, IPv4 mapped; all zero: any source passes */
 	__u8 on_denied;	  /* WDR_DENIED_* */
 	__u8 cpu_act;	  /* WDR_CPU_*, 0: no window */
-	__u8 zero[6];
+	__u8 n_ifaces;	  /* veths that were linked: more than one are found in wdr_ifaces */
+	__u8 zero[5];
 	__u64 cpu_budget_ns; /* 0: none */
 	__u64 cpu_window_ns;
 	__u64 cpu_max_ns; /* more CPU time than this within cpu_window_ns is too much */

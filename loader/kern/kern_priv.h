@@ -257,6 +257,11 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n);
 
 /* @r of an update, while doing @what: the kernel's word for a full map is -E2BIG, ours -ENOSPC. */
 int wdr_kern_table_err(struct wdr_err *err, int r, const char *what);
+/* Each interface that is some slot's, with its number. */
+void wdr_kern_ifaces_each(struct wdr_kern *k, void (*each)(void *arg, uint32_t ifindex, uint32_t n),
+			  void *arg);
+/* Forget the interfaces of slot @n, all of them. */
+void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n);
 /* Remove the denials of slot @n, and the flows of @job. What can't be removed stays bounded. */
 void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n);
 void wdr_kern_flows_drop(struct wdr_kern *k, uint64_t job);

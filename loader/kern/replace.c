@@ -40,18 +40,20 @@ static int replace_folder(void *arg, const char *name)
 	return wdr_kern_pins_each(path, replace_link, &in);
 }
 
+static void replace_filters(void *arg, uint32_t ifindex, uint32_t n)
+{
+	(void)n;
+	wdr_kern_replace_iface(ifindex, arg);
+}
+
 void wdr_kern_replace(struct wdr_kern *k, const int *prog_fd)
 {
 	char path[WDR_KERN_PATH_MAX];
 	struct replacing re = { .prog_fd = prog_fd, .path = path };
-	unsigned int n;
 
 	wdr_kern_path(path, k->root, WDR_KERN_PARENTS);
 	(void)wdr_kern_pins_each(path, replace_folder, &re);
 	wdr_kern_path(path, k->root, WDR_KERN_JOBS);
 	(void)wdr_kern_pins_each(path, replace_folder, &re);
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (wdr_kern_bit_get(k->shared->slots_used, n) && k->slots[n].ifindex)
-			wdr_kern_replace_iface(k->slots[n].ifindex, prog_fd);
-	}
+	wdr_kern_ifaces_each(k, replace_filters, (void *)(uintptr_t)prog_fd);
 }

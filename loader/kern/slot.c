@@ -184,26 +184,18 @@ int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		memcpy(slot->self[0], self4->addr, sizeof(slot->self[0]));
 	if (self6)
 		memcpy(slot->self[1], self6->addr, sizeof(slot->self[1]));
+	/* First, so that whoever sweeps knows what to look for. */
+	slot->ifindex = ifindex;
+	slot->n_ifaces += slot->n_ifaces < UINT8_MAX;
 	r = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &s->n, BPF_ANY);
 	if (r < 0)
 		return wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces");
-	slot->ifindex = ifindex;
 	return wdr_kern_attach_iface(k, ifindex, err);
 }
 
 void wdr_kern_slot_live(const struct wdr_kern_slot *s, struct wdr_live *ret)
 {
 	*ret = s->kern_ref->live[s->n];
-}
-
-static void drop_iface(struct wdr_kern *k, uint32_t n)
-{
-	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES);
-	uint32_t key = k->slots[n].ifindex, now;
-
-	/* The number may be another job's interface by now. */
-	if (key && fd >= 0 && !bpf_map_lookup_elem(fd, &key, &now) && now == n)
-		(void)bpf_map_delete_elem(fd, &key);
 }
 
 void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
@@ -216,7 +208,7 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 	if (job)
 		wdr_kern_detach_job(k, job);
 	__atomic_store_n(&slot->job, 0, __ATOMIC_RELEASE);
-	drop_iface(k, n);
+	wdr_kern_ifaces_drop(k, n);
 	wdr_kern_denials_drop(k, n);
 	if (k->live[n].out_packets)
 		wdr_kern_flows_drop(k, job);

@@ -15,6 +15,49 @@ int wdr_kern_table_err(struct wdr_err *err, int r, const char *what)
 	return wdr_err_set(err, r, "%s: %s", what, strerror(-r));
 }
 
+void wdr_kern_ifaces_each(struct wdr_kern *k, void (*each)(void *arg, uint32_t ifindex, uint32_t n),
+			  void *arg)
+{
+	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES);
+	wdr_free_ uint32_t *keys = calloc(WDR_SLOTS_MAX, sizeof(*keys));
+	uint32_t count = 0, n, i;
+	const void *at = NULL;
+
+	/* All keys first: one that was removed is no place to go on from. */
+	while (keys && fd >= 0 && count < WDR_SLOTS_MAX &&
+	       !bpf_map_get_next_key(fd, at, &keys[count]))
+		at = &keys[count++];
+	for (i = 0; i < count; i++) {
+		if (!bpf_map_lookup_elem(fd, &keys[i], &n))
+			each(arg, keys[i], n);
+	}
+}
+
+struct dropping {
+	struct wdr_kern *k;
+	uint32_t n;
+};
+
+static void drop_iface(void *arg, uint32_t ifindex, uint32_t n)
+{
+	const struct dropping *d = arg;
+
+	/* The number may be another job's interface by now. */
+	if (n == d->n)
+		(void)bpf_map_delete_elem(wdr_kern_map_fd(d->k, WDR_MAP_IFACES), &ifindex);
+}
+
+void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n)
+{
+	struct dropping d = { .k = k, .n = n };
+	uint32_t key = k->slots[n].ifindex, now;
+
+	if (k->slots[n].n_ifaces > 1)
+		wdr_kern_ifaces_each(k, drop_iface, &d);
+	else if (key && !bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_IFACES), &key, &now))
+		drop_iface(&d, key, now);
+}
+
 static uint32_t count_denials(const struct wdr_kern *k, uint32_t n)
 {
 	uint32_t count = k->live[n].n_denials;
