@@ -200,6 +200,8 @@ uint32_t wdr_kern_first_pid(struct wdr_kern *k, pid_t pid);
 
 int wdr_kern_ring_new(struct wdr_kern *k, int map_fd, struct wdr_kern_ring **ret) wdr_must_check;
 void wdr_kern_ring_freep(struct wdr_kern_ring **ring);
+/* Is what a ring gave, @size bytes, an event that we know, and whole? */
+bool wdr_kern_event_good(const void *data, size_t size);
 
 /* -- pool.c, under the lock -- */
 

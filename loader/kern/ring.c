@@ -25,6 +25,14 @@ static const size_t sizes[WDR_EV_MAX] = {
 	[WDR_EV_SIGSYS] = sizeof(struct wdr_ev_sigsys),
 };
 
+bool wdr_kern_event_good(const void *data, size_t size)
+{
+	const struct wdr_ev_hdr *h = data;
+
+	return size >= sizeof(*h) && h->version == WDR_ABI_VERSION && h->type < WDR_EV_MAX &&
+	       sizes[h->type] && size >= sizes[h->type];
+}
+
 static struct wdr_kern_slot *find_slot(struct wdr_kern *k, const struct wdr_ev_hdr *h)
 {
 	struct wdr_kern_slot *s;
@@ -43,8 +51,7 @@ static int take_event(void *ctx, void *data, size_t size)
 	struct wdr_kern_slot *s;
 
 	ring->taken++;
-	if (size >= sizeof(*h) && h->version == WDR_ABI_VERSION && h->type < WDR_EV_MAX &&
-	    sizes[h->type] && size >= sizes[h->type] && ring->handlers_ref) {
+	if (ring->handlers_ref && wdr_kern_event_good(data, size)) {
 		s = find_slot(ring->kern_ref, h);
 		if (s && ring->handlers_ref->on[h->type])
 			ring->handlers_ref->on[h->type](s->user, h);
