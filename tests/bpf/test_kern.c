@@ -238,10 +238,11 @@ static void a_sweep_frees_what_the_dead_left(void **state)
 	struct wdr_kern *k = open_kern();
 	int fd = kern_env_cgroup(&env, "swept"), status, pipefd[2], r;
 	struct wdr_err err = { 0 };
-	char byte;
+	char byte, stale[2 * KE_PATH];
 	pid_t pid;
 
 	(void)state;
+	(void)snprintf(stale, sizeof(stale), "%s/stale", env.bpffs);
 	assert_ok(pipe(pipefd));
 	pid = kern_env_fork();
 	if (!pid) {
@@ -261,9 +262,11 @@ static void a_sweep_frees_what_the_dead_left(void **state)
 	assert_int_equal(count_in("jobs"), 1);
 	assert_ok(kill(pid, SIGKILL));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_ok(mkdir(stale, 0700)); /* a generation of which nothing can be used */
 	r = wdr_kern_sweep(k, env.cgroup2_fd, &err);
 	assert_int_equal(r, 1);
 	assert_int_equal(count_in("jobs"), 0);
+	assert_int_equal(access(stale, F_OK), -1);
 	memset(&err, 0, sizeof(err));
 	assert_ok(wdr_kern_unload(&env.at, &err));
 	wdr_kern_freep(&k);
@@ -289,7 +292,8 @@ static void rename_generation(char ret[2 * KE_PATH])
 	assert_ok(rename(from, ret));
 }
 
-static uint32_t program_of(const char *pin)
+/* Of the one folder of @kind. */
+static uint32_t program_of(const char *kind, const char *pin)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
@@ -298,13 +302,13 @@ static uint32_t program_of(const char *pin)
 	DIR *dir;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/jobs", env.bpffs);
+	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, kind);
 	dir = opendir(path);
 	assert_non_null(dir);
 	while ((d = readdir(dir)) != NULL && d->d_name[0] == '.')
 		;
 	assert_non_null(d);
-	(void)snprintf(path, sizeof(path), "%s/jobs/%s/%s", env.bpffs, d->d_name, pin);
+	(void)snprintf(path, sizeof(path), "%s/%s/%s/%s", env.bpffs, kind, d->d_name, pin);
 	(void)closedir(dir);
 	fd = bpf_obj_get(path);
 	assert_true(fd >= 0);
@@ -321,15 +325,17 @@ static void an_upgrade_puts_its_programs_where_jobs_run(void **state)
 	struct wdr_kern_slot *s = NULL;
 	struct wdr_err err = { 0 };
 	char other[2 * KE_PATH];
-	uint32_t before;
+	uint32_t packets, sockets;
 
 	(void)state;
 	assert_ok(wdr_kern_join(old, &err));
 	assert_ok(wdr_kern_slot_new(old, &ask, &s, &err));
-	before = program_of("wdr_skb_out");
+	packets = program_of("jobs", "wdr_skb_out");
+	sockets = program_of("parents", "wdr_connect4");
 	rename_generation(other);
 	new = open_kern();
-	assert_int_not_equal(program_of("wdr_skb_out"), before);
+	assert_int_not_equal(program_of("jobs", "wdr_skb_out"), packets);
+	assert_int_not_equal(program_of("parents", "wdr_connect4"), sockets);
 	assert_int_equal(access(other, F_OK), -1);
 	/* The old process goes on with the maps that are now the new one's. */
 	wdr_kern_slot_drop(&s);
