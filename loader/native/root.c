@@ -176,7 +176,7 @@ static int start_prepared(struct root *r, struct wdr_err *err)
 	if (e < 0)
 		return e;
 	/* Only a mount of our own namespace can be cloned in part (open_tree before 6.15). */
-	if (move_mount(r->scratch_fd, "", r->fd, WDR_ROOT_LENT + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	if (move_mount(r->scratch_fd, "", r->fd, &WDR_ROOT_LENT[1], MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    mkdirat(r->scratch_fd, "shm", 0) < 0 || fchmodat(r->scratch_fd, "shm", 01777, 0) < 0)
 		return wdr_err_set(err, -errno, "attach tmpfs: %s", strerror(errno));
 	return 0;
