@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "base/wdr_io.h"
+#include "native/caps.h"
 #include "native/init_priv.h"
 #include "policy/etc.h"
 
@@ -240,13 +241,13 @@ static bool drops_with_job(const struct child *c)
 static int drop_caps(struct child *c, struct wdr_err *err)
 {
 	(void)err;
-	return drops_with_job(c) ? wdr_native_drop_caps(0) : 0;
+	return drops_with_job(c) ? wdr_caps_drop(0) : 0;
 }
 
 /* What the main process must not inherit, or not from us. */
 static int give_up_late(struct child *c, struct wdr_err *err)
 {
-	int r = drops_with_job(c) ? 0 : wdr_native_drop_caps(0);
+	int r = drops_with_job(c) ? 0 : wdr_caps_drop(0);
 
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = -errno;

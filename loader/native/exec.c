@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <signal.h>
 #include <string.h>
@@ -12,40 +11,13 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "native/caps.h"
 #include "native/landlock.h"
 #include "native/native_priv.h"
 
 #define EXIT_NOT_STARTED    125
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND	    127
-
-int wdr_native_drop_caps(uint64_t keep)
-{
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct d[2] = { 0 };
-
-	for (unsigned int cap = 0; cap < 64; cap++) {
-		if (keep & (UINT64_C(1) << cap))
-			continue;
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
-			continue;
-		if (errno == EINVAL) /* past the kernel's last capability (prctl(2)) */
-			break;
-		return -errno;
-	}
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++)
-		d[i].permitted = d[i].effective = d[i].inheritable = (uint32_t)(keep >> (32 * i));
-	if (syscall(SYS_capset, &h, d) < 0)
-		return -errno;
-	for (unsigned int cap = 0; cap < 64; cap++) {
-		if ((keep & (UINT64_C(1) << cap)) &&
-		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
-			return -errno;
-	}
-	return 0;
-}
 
 static int take_stdio(const int stdio[3])
 {
@@ -164,7 +136,7 @@ static int give_up(struct wdr_backend_job *b, struct wdr_err *err)
 	/* Without any to keep, pid 1 has dropped them before it started us. */
 	r = !s->policy->capabilities || (waived & WDR_PROT_BIT(WDR_PROT_CAPABILITIES)) ?
 		    0 :
-		    wdr_native_drop_caps(s->policy->capabilities);
+		    wdr_caps_drop(s->policy->capabilities);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "drop capabilities");
 	if (!(waived & WDR_PROT_BIT(WDR_PROT_NO_NEW_PRIVS)) &&

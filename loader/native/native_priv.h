@@ -98,6 +98,3 @@ int wdr_native_enter_root(struct wdr_backend_job *b, struct wdr_err *err) wdr_mu
  * warder then exits with. */
 int wdr_native_exec(struct wdr_backend_job *b, const int stdio[3], int *ret_exit,
 		    struct wdr_err *err);
-
-/* Drop every capability but those of @keep from all sets and raise @keep to ambient. */
-int wdr_native_drop_caps(uint64_t keep) wdr_must_check;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "native/caps.h"
 #include "native/landlock.h"
 #include "native/native_priv.h"
 #include "native/probe.h"
@@ -34,7 +35,7 @@ static int drop_capabilities(const char **step)
 	int r;
 
 	*step = "drop every capability";
-	r = wdr_native_drop_caps(0);
+	r = wdr_caps_drop(0);
 	if (r < 0)
 		return r;
 	*step = "find none left";

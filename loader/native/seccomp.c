@@ -102,6 +102,19 @@ int wdr_seccomp_build(const struct wdr_seccomp_spec *spec, struct wdr_seccomp_fi
 	return 0;
 }
 
+int wdr_seccomp_only(const char *names, struct wdr_seccomp_filter *ret)
+{
+	struct wdr_seccomp_entry table[WDR_SYSCALL_MAX];
+	int nr;
+
+	for (size_t i = 0; i < WDR_SYSCALL_MAX; i++)
+		table[i] = (struct wdr_seccomp_entry){ .verdict = WDR_SECCOMP_REFUSE };
+	for (const char *p = names; (p = next_name(p, &nr));)
+		if (nr >= 0)
+			table[nr].verdict = WDR_SECCOMP_ALLOW;
+	return wdr_seccomp_compile(table, true, ret);
+}
+
 void wdr_seccomp_filter_free(struct wdr_seccomp_filter *f)
 {
 	free(f->insns);

@@ -34,6 +34,11 @@ struct wdr_seccomp_filter {
  */
 int wdr_seccomp_build(const struct wdr_seccomp_spec *spec, struct wdr_seccomp_filter *ret,
 		      struct wdr_err *err) wdr_must_check;
+/*
+ * Build the filter of a process that makes the calls in @names, words each followed by a space, and
+ * no other: one ends it. Those that this architecture lacks are skipped. 0 or -ENOMEM.
+ */
+int wdr_seccomp_only(const char *names, struct wdr_seccomp_filter *ret) wdr_must_check;
 void wdr_seccomp_filter_free(struct wdr_seccomp_filter *f);
 
 /* In the job's process, last before execve: install. 0 or -errno. Async-signal-safe. */

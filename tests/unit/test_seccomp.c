@@ -212,6 +212,26 @@ static void what_is_refused_kills_when_asked_to(void **state)
 	make_attempts(&spec, rows, N_OF(rows));
 }
 
+static void a_role_is_ended_by_what_it_does_not_need(void **state)
+{
+	static const struct attempt rows[] = {
+		{ "exit_group", { 0 }, 0 },
+		{ "times", { 0 }, SIGNAL + SIGSYS },
+		{ "mmap", { 0, 4096, 0, 0x22, -1, 0 }, SIGNAL + SIGSYS },
+		{ "clone3", MINUS_1S, SIGNAL + SIGSYS },
+	};
+	struct wdr_seccomp_filter f = { 0 };
+
+	(void)state;
+	if (!has_seccomp())
+		skip();
+	assert_ok(wdr_seccomp_only("exit_group nonsense ", &f));
+	for (size_t i = 0; i < N_OF(rows); i++)
+		assert_int_equal(try_call(&f, wdr_syscall_number(rows[i].call), rows[i].args),
+				 rows[i].with);
+	wdr_seccomp_filter_free(&f);
+}
+
 static void names_what_is_wrong_in_the_policy(void **state)
 {
 	static const struct {
@@ -340,6 +360,7 @@ int main(void)
 		cmocka_unit_test(numbers_without_a_name_are_unknown),
 		cmocka_unit_test(the_policy_adds_and_takes_away),
 		cmocka_unit_test(what_is_refused_kills_when_asked_to),
+		cmocka_unit_test(a_role_is_ended_by_what_it_does_not_need),
 		cmocka_unit_test(names_what_is_wrong_in_the_policy),
 		cmocka_unit_test(refuses_a_profile_that_is_none),
 		cmocka_unit_test(the_longest_filter_fits),
