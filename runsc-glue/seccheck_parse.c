@@ -14,11 +14,12 @@
 #include "seccheck.pb-c.h"
 
 /* u16 size of the header, u16 type, u32 dropped, all little-endian; then the message. */
-#define HEADER_MIN   8
-#define HEADER_MAX   64
-#define ARENA_BYTES  (4 * WDR_SECCHECK_MAX_MSG)
-#define ARENA_ALIGN  16
-#define GREETING_MAX 64
+#define HEADER_MIN	8
+#define HEADER_MAX	64
+#define ARENA_BYTES	(4 * WDR_SECCHECK_MAX_MSG)
+#define ARENA_ALIGN	16
+#define GREETING_MAX	64
+#define WAIT_STATUS_MAX 0xffff
 
 struct arena {
 	size_t used;
@@ -73,13 +74,19 @@ static void join_args(struct wdr_guest_text *t, char *const *args, size_t n_args
 	t->s[n] = '\0';
 }
 
+/* There are no negative ones: not said. */
+static int32_t take_id(int32_t id)
+{
+	return id > 0 ? id : 0;
+}
+
 static void take_context(struct wdr_guest_event *ev, const WdrSeccheck__Context *c)
 {
 	if (!c)
 		return;
 	ev->time_ns = c->time_ns > 0 ? (uint64_t)c->time_ns : 0;
-	ev->tid = c->thread_id;
-	ev->pid = c->thread_group_id;
+	ev->tid = take_id(c->thread_id);
+	ev->pid = take_id(c->thread_group_id);
 	(void)snprintf(ev->comm, sizeof(ev->comm), "%s", c->process_name);
 }
 
@@ -97,8 +104,8 @@ static int take_clone(const ProtobufCMessage *m, struct wdr_guest_event *ev)
 	const WdrSeccheck__Clone *s = (const void *)m;
 
 	take_context(ev, s->context);
-	ev->clone.tid = s->created_thread_id;
-	ev->clone.pid = s->created_thread_group_id;
+	ev->clone.tid = take_id(s->created_thread_id);
+	ev->clone.pid = take_id(s->created_thread_group_id);
 	return 0;
 }
 
@@ -118,7 +125,7 @@ static int take_exit(const ProtobufCMessage *m, struct wdr_guest_event *ev)
 
 	take_context(ev, s->context);
 	ev->exit.status = s->exit_status;
-	return 0;
+	return s->exit_status < 0 || s->exit_status > WAIT_STATUS_MAX ? -EPROTO : 0;
 }
 
 static int take_call(const ProtobufCMessage *m, struct wdr_guest_event *ev)
@@ -187,7 +194,8 @@ static const struct row {
 	uint16_t wire_type;
 	enum wdr_guest_type type;
 	const ProtobufCMessageDescriptor *descriptor;
-	int (*take)(const ProtobufCMessage *m, struct wdr_guest_event *ev); /* 1: not used */
+	/* 1: not used; -EPROTO */
+	int (*take)(const ProtobufCMessage *m, struct wdr_guest_event *ev);
 } rows[] = {
 	{ 1, WDR_GUEST_START, &wdr_seccheck__start__descriptor, take_start },
 	{ 2, WDR_GUEST_CLONE, &wdr_seccheck__clone__descriptor, take_clone },

@@ -9,6 +9,8 @@
 #include "base/wdr_syscall.h"
 #include "base/wdr_text.h"
 #include "job/events_priv.h"
+#include "job/guest.h"
+#include "job/guest_flow.h"
 #include "job/job_priv.h"
 
 static const char *const kills[] = {
@@ -211,37 +213,38 @@ static const struct {
 	[WDR_EV_SIGSYS] = { "syscall", put_sigsys, WDR_ROOM_FEW },
 };
 
-/*
- * Whose doing it was. On the wire of a sandbox the kernel sees the sandbox alone: there it is the
- * process of the guest that was last heard to go for that address, null if none was.
- */
-static void put_who(struct wdr_job *j, json_t *o, const struct wdr_ev_hdr *ev)
-{
-	const struct wdr_ev_denied *e = (const struct wdr_ev_denied *)ev;
-	const struct wdr_job_flow *flow;
-
-	if (ev->type != WDR_EV_DENIED || !j->guest) {
-		wdr_job_put_number(o, "pid", ev->pid);
-		(void)json_object_set_new(o, "comm", job_text(ev->comm, sizeof(ev->comm)));
-		return;
-	}
-	flow = wdr_job_guest_who(j, e->key.addr, e->key.port);
-	(void)json_object_set_new(o, "origin", json_string("guest"));
-	(void)json_object_set_new(o, "pid", flow ? json_integer(flow->pid) : json_null());
-	(void)json_object_set_new(o, "comm",
-				  flow ? job_text(flow->comm, sizeof(flow->comm)) : json_null());
-}
-
 void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 {
 	wdr_json_ json_t *o = NULL;
 
+	/* On the wire of a sandbox the kernel sees the sandbox alone: whose doing it was is asked. */
+	if (ev->type == WDR_EV_DENIED && j->guest) {
+		wdr_job_guest_denied(j, (const struct wdr_ev_denied *)ev);
+		return;
+	}
 	if (j->o.events_fd < 0 || ev->type >= WDR_EV_MAX || !kinds[ev->type].name)
 		return;
 	o = wdr_job_new_line(j, kinds[ev->type].name, wdr_job_wall_time(ev->ts_ns));
-	put_who(j, o, ev);
+	wdr_job_put_number(o, "pid", ev->pid);
+	(void)json_object_set_new(o, "comm", job_text(ev->comm, sizeof(ev->comm)));
 	kinds[ev->type].put(j, o, ev);
 	wdr_job_write_line(j, o, kinds[ev->type].room);
+}
+
+void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev,
+				const struct wdr_guest_flow *who)
+{
+	wdr_json_ json_t *o = NULL;
+
+	if (j->o.events_fd < 0)
+		return;
+	o = wdr_job_new_line(j, "denied", wdr_job_wall_time(ev->hdr.ts_ns));
+	(void)json_object_set_new(o, "origin", json_string("guest"));
+	(void)json_object_set_new(o, "pid", who ? json_integer(who->pid) : json_null());
+	(void)json_object_set_new(o, "comm",
+				  who ? job_text(who->comm, sizeof(who->comm)) : json_null());
+	put_denied(j, o, &ev->hdr);
+	wdr_job_write_line(j, o, WDR_ROOM_FEW);
 }
 
 static uint64_t lost_in_kernel(const struct wdr_job *j)

@@ -1,32 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox tells of its guest: read while the job runs, counted into its result. */
+#include "job/guest.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
-#include "base/wdr_syscall.h"
+#include "base/wdr_log.h"
+#include "base/wdr_msg.h"
+#include "base/wdr_role.h"
+#include "base/wdr_text.h"
+#include "feed.h"
 #include "job/events.h"
+#include "job/guest_flow.h"
 #include "job/job_priv.h"
-#include "job/kernel.h"
-#include "seccheck.h"
 
-/* Of a finished job: what its peer left in the socket, and no more. */
-#define LAST_ROUNDS 64
-/* Connections that a denial on the wire may belong to, and how long after (a SYN is sent again). */
-#define MAX_FLOWS   256
-#define FLOW_AGE_NS 10000000000ULL
+/* Messages in one callback, so that a reader that floods starves nothing. */
+#define MAX_MESSAGES 64
+/* It is asked this often, and given up if it owes an answer for so long; at the job's end less. */
+#define ASK_NS	 UINT64_C(1000000000)
+#define STALL_NS UINT64_C(3000000000)
+#define LAST_NS	 UINT64_C(1000000000)
+/* Denials that wait for what the reader has not told yet. */
+#define MAX_WAITING 64
 
-static void remember_flow(struct wdr_job *j, const struct wdr_guest_event *ev)
+struct waiting {
+	struct wdr_ev_denied ev;
+	uint32_t answer; /* with which all that came before it has been told */
+};
+
+struct wdr_job_guest {
+	struct wdr_role role;
+	struct wdr_feed feed;
+	int uid_fd;
+	struct wdr_source *sock_src, *clock_src;
+	uint32_t asked; /* the last number */
+	uint64_t asked_ns;
+	bool ending;   /* the job is dead */
+	uint32_t last; /* then: the answer that is the last */
+	bool over;     /* nothing more will come */
+	bool lost;     /* and more would have */
+	struct wdr_guest_flows flows;
+	struct waiting waiting[MAX_WAITING];
+	unsigned int n_waiting;
+};
+
+static void write_denied(struct wdr_job *j, const struct wdr_ev_denied *ev)
 {
-	struct wdr_job_flow *f = &j->flows[j->n_flows++ % MAX_FLOWS];
+	wdr_job_event_guest_denied(j, ev,
+				   wdr_guest_flows_find(&j->guest->flows, &ev->key, wdr_now_ns()));
+}
+
+/* Those that the answer @value settles. */
+static void settle(struct wdr_job *j, uint32_t value)
+{
+	struct wdr_job_guest *g = j->guest;
+	unsigned int n = 0;
+
+	while (n < g->n_waiting && g->waiting[n].answer <= value)
+		write_denied(j, &g->waiting[n++].ev);
+	g->n_waiting -= n;
+	memmove(g->waiting, g->waiting + n, g->n_waiting * sizeof(g->waiting[0]));
+}
+
+static void end_reader(struct wdr_job_guest *g, int *ret_status)
+{
+	g->over = true;
+	wdr_source_freep(&g->sock_src);
+	wdr_source_freep(&g->clock_src);
+	wdr_role_end(&g->role, ret_status);
+	wdr_closep(&g->uid_fd);
+}
+
+static void say_end(int status, char *text, size_t size)
+{
+	char name[WDR_TEXT_UNIT_MAX];
+
+	if (WIFSIGNALED(status))
+		(void)snprintf(text, size, "it was killed by %s",
+			       wdr_text_signal(WTERMSIG(status), name));
+	else
+		(void)snprintf(text, size, "it ended with status %d", WEXITSTATUS(status));
+}
+
+/*
+ * @why NULL: it went by itself. Before the program runs its telemetry can still be refused, as any
+ * other protection that is not to be had; after that the job goes on without.
+ */
+static void lose(struct wdr_job *j, const char *why)
+{
+	const uint64_t told =
+		WDR_PROT_BIT(WDR_PROT_SYSCALL_COUNT) | WDR_PROT_BIT(WDR_PROT_PROC_EVENTS);
+	uint64_t bits = j->result.prot_on & j->o.backend->gives & told;
+	struct wdr_job_guest *g = j->guest;
+	struct wdr_err err = { 0 };
+	char text[128];
+	int status = 0;
+
+	if (g->over)
+		return;
+	end_reader(g, &status);
+	g->lost = true;
+	say_end(status, text, sizeof(text));
+	(void)wdr_err_set(&err, -ECHILD, "the reader of what the sandbox tells is lost: %s",
+			  why ? why : text);
+	settle(j, UINT32_MAX);
+	if (!j->running_ns && !j->dead) {
+		wdr_job_decide_error(j, WDR_JOB_EXIT_ERROR, &err);
+		wdr_job_kill(j);
+		return;
+	}
+	j->result.prot_on &= ~bits;
+	j->result.prot_missing |= bits;
+	wdr_warn("job=%s step=guest err=\"%s\"", j->spec.id, err.msg);
+	wdr_job_event_guest_lost(j, err.msg);
+	if (g->ending)
+		wdr_job_maybe_done(j);
+}
+
+static int send_ask(struct wdr_job_guest *g, enum wdr_feed_ask_type type, uint32_t value,
+		    uint32_t flags)
+{
+	const struct wdr_feed_ask ask = { type, value, flags };
+
+	g->asked_ns = wdr_now_ns();
+	return wdr_msg_send(g->role.sock, &ask, sizeof(ask), NULL, 0, MSG_DONTWAIT);
+}
+
+/* A socket that takes no ask has been read by nobody for many: its end will show, or its silence. */
+static void ask(struct wdr_job_guest *g)
+{
+	(void)!send_ask(g, WDR_FEED_ASK, ++g->asked, 0);
+	wdr_feed_expect(&g->feed, g->asked);
+}
+
+static void on_ready(void *userdata)
+{
+	(void)userdata;
+}
+
+static void remember_flow(struct wdr_job_guest *g, const struct wdr_guest_event *ev)
+{
+	struct wdr_guest_flow f = { .port = ev->connect.port,
+				    .pid = ev->pid,
+				    .seen_ns = wdr_now_ns() };
 	struct wdr_egress_addr addr;
 
 	wdr_job_egress_addr(&ev->connect.to, &addr);
-	memset(f, 0, sizeof(*f));
-	memcpy(f->addr, addr.addr, sizeof(f->addr));
-	f->port = ev->connect.port;
-	f->pid = ev->pid;
-	memcpy(f->comm, ev->comm, sizeof(f->comm));
-	f->seen_ns = wdr_now_ns();
+	memcpy(f.addr, addr.addr, sizeof(f.addr));
+	memcpy(f.comm, ev->comm, sizeof(f.comm));
+	wdr_guest_flows_add(&g->flows, &f);
 }
 
 static void on_event(const struct wdr_guest_event *ev, void *userdata)
@@ -34,54 +158,151 @@ static void on_event(const struct wdr_guest_event *ev, void *userdata)
 	struct wdr_job *j = userdata;
 
 	if (ev->type == WDR_GUEST_CONNECT && ev->connect.to.family)
-		remember_flow(j, ev);
+		remember_flow(j->guest, ev);
 	wdr_job_event_guest(j, ev);
 }
 
-static const struct wdr_guest_ops ops = { on_event };
-
-const struct wdr_job_flow *wdr_job_guest_who(struct wdr_job *j, const uint8_t addr[16],
-					     uint16_t port)
-{
-	uint64_t now = wdr_now_ns();
-
-	/* The sentry tells of a call before it sends the packet: it is in the socket by now. */
-	(void)wdr_seccheck_pump(j->guest, now);
-	for (unsigned int i = 0; i < MAX_FLOWS && i < j->n_flows; i++) {
-		const struct wdr_job_flow *f = &j->flows[(j->n_flows - 1 - i) % MAX_FLOWS];
-
-		if (now - f->seen_ns > FLOW_AGE_NS)
-			return NULL;
-		if (f->port == port && !memcmp(f->addr, addr, sizeof(f->addr)))
-			return f;
-	}
-	return NULL;
-}
-
-static void on_readable(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
+static void on_answer(uint32_t value, void *userdata)
 {
 	struct wdr_job *j = userdata;
+	struct wdr_job_guest *g = j->guest;
+
+	settle(j, value);
+	if (g->ending && value == g->last)
+		end_reader(g, NULL);
+	else if (g->ending || g->n_waiting)
+		ask(g);
+}
+
+static const struct wdr_feed_ops ops = { on_ready, on_event, on_answer };
+
+static void on_sock(struct wdr_source *s, int fd, uint32_t revents, void *userdata)
+{
+	unsigned char buf[WDR_FEED_MAX_MSG + 1];
+	struct wdr_job *j = userdata;
+	struct wdr_job_guest *g = j->guest;
+	uint64_t now = wdr_now_ns();
 
 	(void)s;
-	(void)fd;
 	(void)revents;
-	(void)wdr_seccheck_pump(j->guest, wdr_now_ns());
+	for (int i = 0; i < MAX_MESSAGES && !g->over; i++) {
+		struct wdr_err err = { 0 };
+		ssize_t n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		int r;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			lose(j, NULL);
+			return;
+		}
+		r = wdr_feed_take(&g->feed, buf, (size_t)n, now, &err);
+		if (r < 0) {
+			lose(j, err.msg);
+			return;
+		}
+	}
+	if (g->over)
+		wdr_job_maybe_done(j);
+}
+
+static void on_clock(struct wdr_source *s, uint64_t now_ns, void *userdata)
+{
+	struct wdr_job *j = userdata;
+	struct wdr_job_guest *g = j->guest;
+
+	if (g->ending) {
+		lose(j, "it did not tell the last of it in time");
+		return;
+	}
+	if (g->feed.state == WDR_FEED_RUNNING)
+		ask(g);
+	else if (now_ns - g->asked_ns > STALL_NS) {
+		lose(j, "it does not answer");
+		return;
+	}
+	wdr_source_set_time(s, now_ns + ASK_NS);
+}
+
+static int start_reader(struct wdr_job *j, int fd, struct wdr_err *err)
+{
+	bool events = j->spec.tell & ~(unsigned int)WDR_TELL_CALLS;
+	struct wdr_job_guest *g = j->guest;
+	uint32_t uid = 0;
+	int r;
+
+	r = wdr_state_take_uid(j->state, &uid, &g->uid_fd, err);
+	if (r == 0)
+		r = wdr_role_start(WDR_FEED_ROLE, &fd, 1, &g->role, err);
+	if (r == 0)
+		r = send_ask(g, WDR_FEED_START, uid, events ? WDR_FEED_EVENTS : 0);
+	if (r == 0)
+		r = wdr_event_add_io(j->event, &g->sock_src, g->role.sock, EPOLLIN, on_sock, j);
+	if (r == 0)
+		r = wdr_event_add_time(j->event, &g->clock_src, wdr_now_ns() + ASK_NS, on_clock, j);
+	return r;
 }
 
 int wdr_job_guest_listen(struct wdr_job *j, int fd, struct wdr_err *err)
 {
+	static const struct wdr_role no_role = WDR_ROLE_NONE;
 	wdr_close_ int listen_fd = fd;
-	bool events = j->spec.tell & ~(unsigned int)WDR_TELL_CALLS;
+	struct wdr_job_guest *g;
 	int r;
 
-	j->flows = calloc(MAX_FLOWS, sizeof(*j->flows));
-	r = j->flows ? wdr_seccheck_new(listen_fd, events ? &ops : NULL, j, &j->guest) : -ENOMEM;
-	if (r < 0)
-		return wdr_err_wrap(err, r, "listen to the sandbox");
-	(void)WDR_TAKE_FD(listen_fd);
-	r = wdr_event_add_io(j->event, &j->guest_src, wdr_seccheck_fd(j->guest), EPOLLIN,
-			     on_readable, j);
-	return r < 0 ? wdr_err_wrap(err, r, "listen to the sandbox") : 0;
+	if (fd < 0 || j->guest)
+		return wdr_err_set(err, -EPROTO, "a second sink of the sandbox's, or none");
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	g->uid_fd = -1;
+	g->role = no_role;
+	wdr_feed_init(&g->feed, &ops, j);
+	j->guest = g;
+	r = start_reader(j, listen_fd, err);
+	return r < 0 ? wdr_err_wrap(err, r, "read what the sandbox tells") : 0;
+}
+
+void wdr_job_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev)
+{
+	struct wdr_job_guest *g = j->guest;
+
+	if (j->o.events_fd < 0)
+		return;
+	if (g->over) {
+		write_denied(j, ev);
+		return;
+	}
+	if (g->n_waiting == MAX_WAITING) {
+		wdr_job_event_guest_denied(j, ev, NULL);
+		return;
+	}
+	g->waiting[g->n_waiting].ev = *ev;
+	g->waiting[g->n_waiting++].answer = g->asked + 1;
+	if (g->feed.state == WDR_FEED_RUNNING)
+		ask(g);
+}
+
+void wdr_job_guest_finish(struct wdr_job *j)
+{
+	struct wdr_job_guest *g = j->guest;
+
+	if (!g || g->over)
+		return;
+	g->ending = true;
+	g->last = g->asked + 1;
+	if (g->feed.state == WDR_FEED_STARTING) {
+		end_reader(g, NULL); /* of what never began there is nothing to tell */
+		return;
+	}
+	if (g->feed.state == WDR_FEED_RUNNING)
+		ask(g);
+	wdr_source_set_time(g->clock_src, wdr_now_ns() + LAST_NS);
+}
+
+bool wdr_job_guest_is_busy(const struct wdr_job *j)
+{
+	return j->guest && !j->guest->over;
 }
 
 static int take_counts(struct wdr_usage *u, const struct wdr_guest_stats *st)
@@ -103,35 +324,33 @@ static int take_counts(struct wdr_usage *u, const struct wdr_guest_stats *st)
 	return 0;
 }
 
-void wdr_job_guest_finish(struct wdr_job *j)
+void wdr_job_guest_collect(struct wdr_job *j)
 {
 	struct wdr_usage *u = &j->result.usage;
-	const struct wdr_guest_stats *st;
-	int rounds = LAST_ROUNDS;
+	const struct wdr_job_guest *g = j->guest;
 
-	if (!j->guest)
-		return;
-	while (wdr_seccheck_pump(j->guest, wdr_now_ns()) && --rounds)
-		;
-	st = wdr_seccheck_stats(j->guest);
-	if (!(j->spec.tell & WDR_TELL_CALLS) || !st->connected || take_counts(u, st) < 0)
+	if (!g || !(j->spec.tell & WDR_TELL_CALLS) || !(g->feed.stats.connected || g->lost) ||
+	    take_counts(u, &g->feed.stats) < 0)
 		return;
 	u->syscalls_counted = true;
 	u->syscalls_origin = WDR_ORIGIN_GUEST;
-	u->syscalls_total = st->calls_total;
-	u->syscalls_lost = st->dropped + st->malformed;
+	u->syscalls_total = g->feed.stats.calls_total;
+	u->syscalls_lost = g->feed.stats.dropped + g->feed.stats.malformed + g->lost;
 }
 
 uint64_t wdr_job_guest_lost(const struct wdr_job *j)
 {
-	const struct wdr_guest_stats *st = wdr_seccheck_stats(j->guest);
+	const struct wdr_guest_stats *st = &j->guest->feed.stats;
 
-	return st->dropped + st->suppressed + st->malformed;
+	return st->dropped + st->suppressed + st->malformed + j->guest->lost;
 }
 
 void wdr_job_guest_stop(struct wdr_job *j)
 {
-	wdr_freep(&j->flows);
-	wdr_source_freep(&j->guest_src);
-	wdr_seccheck_freep(&j->guest);
+	struct wdr_job_guest *g = j->guest;
+
+	if (!g)
+		return;
+	end_reader(g, NULL);
+	wdr_freep(&j->guest);
 }

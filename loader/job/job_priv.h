@@ -44,13 +44,10 @@ struct wdr_job {
 	struct wdr_source *ring_src, *beat_src;
 	struct wdr_source *msg_src, *pidfd_src, *oom_src, *wall_src, *cpu_src, *grace_src,
 		*done_src;
-	struct wdr_seccheck *guest; /* what the sandbox tells of its inside; NULL: nothing */
-	struct wdr_source *guest_src;
-	struct wdr_job_flow *flows; /* a ring of what the guest went for lately */
-	unsigned int n_flows;
-	uint64_t running_ns; /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
-	bool held, taken;    /* a sandbox made ahead: ready for its job; has it */
-	bool decided;	     /* result.exit is final */
+	struct wdr_job_guest *guest; /* what the sandbox tells of its inside; NULL: nothing */
+	uint64_t running_ns;	     /* CLOCK_MONOTONIC when the program was executed; 0: not yet */
+	bool held, taken;	     /* a sandbox made ahead: ready for its job; has it */
+	bool decided;		     /* result.exit is final */
 	bool stopping;
 	bool have_status;
 	int status; /* the main process's, from wait4 */
@@ -102,27 +99,6 @@ int wdr_job_watch(struct wdr_job *j, struct wdr_err *err) wdr_must_check;
 void wdr_job_unwatch(struct wdr_job *j);
 /* After the last output byte, or its loss: the job is over. */
 void wdr_job_maybe_done(struct wdr_job *j);
-
-/* Read what the sandbox tells on the listening @fd, which becomes the job's. */
-int wdr_job_guest_listen(struct wdr_job *j, int fd, struct wdr_err *err) wdr_must_check;
-/* After its death: take the last of it, and the counts into the result. */
-void wdr_job_guest_finish(struct wdr_job *j);
-/* What was dropped, suppressed or no message on the way. */
-uint64_t wdr_job_guest_lost(const struct wdr_job *j);
-
-/* A process of the guest that went for an address. */
-struct wdr_job_flow {
-	uint8_t addr[16]; /* mapped */
-	uint16_t port;
-	int32_t pid; /* in the guest */
-	char comm[16];
-	uint64_t seen_ns;
-};
-
-/* The last that did, if that was lately; NULL: not known. */
-const struct wdr_job_flow *wdr_job_guest_who(struct wdr_job *j, const uint8_t addr[16],
-					     uint16_t port);
-void wdr_job_guest_stop(struct wdr_job *j);
 
 /* Undo the steps that were done, last first. */
 void wdr_job_undo(struct wdr_job *j);

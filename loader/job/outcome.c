@@ -9,6 +9,7 @@
 #include "base/wdr_log.h"
 #include "base/wdr_syscall.h"
 #include "job/events.h"
+#include "job/guest.h"
 #include "job/job_priv.h"
 
 #define NS_PER_S  1000000000ULL
@@ -130,6 +131,7 @@ static void on_done_later(struct wdr_source *s, void *userdata)
 	(void)wdr_job_kernel_verdict(j);
 	fill_usage(j);
 	wdr_job_collect_kernel(j);
+	wdr_job_guest_collect(j);
 	decide_by_status(j);
 	wdr_job_event_ended(j);
 	fill_capture(&j->result.out, j->out);
@@ -143,7 +145,7 @@ void wdr_job_maybe_done(struct wdr_job *j)
 	int r;
 
 	if (j->done || !j->dead || (j->out && !wdr_pump_ended(j->out)) ||
-	    (j->err && !wdr_pump_ended(j->err)))
+	    (j->err && !wdr_pump_ended(j->err)) || wdr_job_guest_is_busy(j))
 		return;
 	j->done = true;
 	/* Not from inside a pump's callback: the pumps go now. */

@@ -11,6 +11,7 @@
 
 #include "base/wdr_log.h"
 #include "job/events.h"
+#include "job/guest.h"
 #include "job/job_priv.h"
 
 /* Two checks of 2 ms and the kill stay below 10 ms of CPU on each core past the budget. */
@@ -155,8 +156,9 @@ static void take_message(struct wdr_job *j, const struct wdr_backend_msg *m,
 	struct wdr_err e = { 0 };
 
 	if (!is_due(j, m->event)) {
-		wdr_close_ int fd = m->fd;
+		int fd = m->fd;
 
+		wdr_closep(&fd);
 		lose_pid1(j, -EPROTO);
 		return;
 	}
@@ -239,7 +241,6 @@ static void on_dead(struct wdr_source *s, int fd, uint32_t revents, void *userda
 	(void)revents;
 	take_messages(j);
 	j->dead = true;
-	wdr_job_guest_finish(j);
 	wdr_source_freep(&j->pidfd_src);
 	wdr_source_freep(&j->wall_src);
 	wdr_source_freep(&j->cpu_src);
@@ -251,6 +252,7 @@ static void on_dead(struct wdr_source *s, int fd, uint32_t revents, void *userda
 		wdr_pump_drain(j->out);
 	if (j->err)
 		wdr_pump_drain(j->err);
+	wdr_job_guest_finish(j);
 	wdr_job_maybe_done(j);
 }
 

@@ -6,48 +6,12 @@ import json, os, signal, subprocess, sys, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import tap
+from procs import alive, children, read, tree, wait_for
 from tap import ok, skip_all
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARDER = os.path.join(os.environ.get("WDR_BUILD", TOP + "/build/plain"), "bin/warder")
 RESULT = os.path.join(os.environ.get("TMPDIR", "/tmp"), "result.json")
-
-
-def read(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def children(pid):
-    """Of any thread. A process that goes away has none."""
-    found = []
-    for p in os.listdir("/proc"):
-        if p.isdigit():
-            stat = read(f"/proc/{p}/stat").rpartition(")")[2].split()
-            if len(stat) > 1 and stat[1] == str(pid) and stat[0] != "Z":
-                found.append(int(p))
-    return found
-
-
-def wait_for(what, seconds=15):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = what()
-        if value:
-            return value
-        time.sleep(0.02)
-    return None
-
-
-def alive(pid):
-    return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:1] not in ([], ["Z"])
-
-
-def tree(pid):
-    return [pid] + [q for c in children(pid) for q in tree(c)]
 
 
 def cgroups(job):
