@@ -10,7 +10,7 @@ static const struct point {
 	unsigned int what;
 	const char *optional, *context[4]; /* fields beyond those that always come */
 } points[] = {
-	{ "container/start", 0, NULL, { "time", "process_name" } },
+	{ "container/start", 0, NULL, { "time", "thread_id", "group_id", "process_name" } },
 	{ "sentry/clone",
 	  WDR_TELL_EXEC,
 	  NULL,

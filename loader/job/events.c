@@ -232,7 +232,7 @@ void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 }
 
 void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev,
-				const struct wdr_guest_flow *who)
+				const struct wdr_guest_who *who)
 {
 	wdr_json_ json_t *o = NULL;
 
@@ -242,7 +242,8 @@ void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *e
 	(void)json_object_set_new(o, "origin", json_string("guest"));
 	(void)json_object_set_new(o, "pid", who ? json_integer(who->pid) : json_null());
 	(void)json_object_set_new(o, "comm",
-				  who ? job_text(who->comm, sizeof(who->comm)) : json_null());
+				  who && who->comm[0] ? job_text(who->comm, sizeof(who->comm)) :
+							json_null());
 	put_denied(j, o, &ev->hdr);
 	wdr_job_write_line(j, o, WDR_ROOM_FEW);
 }

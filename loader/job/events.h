@@ -9,7 +9,7 @@
 #include "kern/kern.h"
 
 struct wdr_job;
-struct wdr_guest_flow;
+struct wdr_guest_who;
 struct wdr_guest_event;
 
 /* Nothing happens in any of these if the job has no events file. */
@@ -19,7 +19,7 @@ void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev);
 void wdr_job_event_guest(struct wdr_job *j, const struct wdr_guest_event *ev);
 /* A denial on its wire, of the guest's process @who; NULL: not known. */
 void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev,
-				const struct wdr_guest_flow *who);
+				const struct wdr_guest_who *who);
 /* From here on nothing more is known of the guest, and @why. */
 void wdr_job_event_guest_lost(struct wdr_job *j, const char *why);
 /* After the last read of the ring, before the slot is dropped. */

@@ -19,6 +19,7 @@
 /* Messages in one callback, so that a reader that floods starves nothing. */
 #define MAX_MESSAGES 64
 /* It is asked this often, and given up if it owes an answer for so long; at the job's end less. */
+#define NS_PER_S UINT64_C(1000000000)
 #define ASK_NS	 UINT64_C(1000000000)
 #define STALL_NS UINT64_C(3000000000)
 #define LAST_NS	 UINT64_C(1000000000)
@@ -46,10 +47,36 @@ struct wdr_job_guest {
 	unsigned int n_waiting;
 };
 
+uint64_t wdr_job_guest_lost(const struct wdr_job *j)
+{
+	const struct wdr_guest_stats *st = &j->guest->feed.stats;
+
+	return st->dropped + st->suppressed + st->malformed + j->guest->lost;
+}
+
+static uint64_t wall_ns(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t wall_now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return wall_ns(now);
+}
+
+static void note_losses(struct wdr_job *j)
+{
+	wdr_guest_flows_lose(&j->guest->flows, wdr_job_guest_lost(j), wall_now_ns());
+}
+
 static void write_denied(struct wdr_job *j, const struct wdr_ev_denied *ev)
 {
-	wdr_job_event_guest_denied(j, ev,
-				   wdr_guest_flows_find(&j->guest->flows, &ev->key, wdr_now_ns()));
+	uint64_t when = wall_ns(wdr_job_wall_time(ev->hdr.ts_ns));
+
+	wdr_job_event_guest_denied(j, ev, wdr_guest_flows_find(&j->guest->flows, &ev->key, when));
 }
 
 /* Those that the answer @value settles. */
@@ -102,6 +129,7 @@ static void lose(struct wdr_job *j, const char *why)
 		return;
 	end_reader(g, &status);
 	g->lost = true;
+	note_losses(j);
 	say_end(status, text, sizeof(text));
 	(void)wdr_err_set(&err, -ECHILD, "the reader of what the sandbox tells is lost: %s",
 			  why ? why : text);
@@ -140,25 +168,33 @@ static void on_ready(void *userdata)
 	(void)userdata;
 }
 
-static void remember_flow(struct wdr_job_guest *g, const struct wdr_guest_event *ev)
+static void remember(struct wdr_guest_flows *flows, const struct wdr_guest_event *ev)
 {
-	struct wdr_guest_flow f = { .port = ev->connect.port,
-				    .pid = ev->pid,
-				    .seen_ns = wdr_now_ns() };
+	struct wdr_guest_flow f = { .who.pid = ev->pid };
 	struct wdr_egress_addr addr;
 
+	/* What a program calls itself is told by what it does next. */
+	if (ev->type != WDR_GUEST_EXEC)
+		memcpy(f.who.comm, ev->comm, sizeof(f.who.comm));
+	if (ev->pid || ev->type != WDR_GUEST_START)
+		wdr_guest_flows_see(flows, &f.who);
+	if (ev->type == WDR_GUEST_CLONE && ev->clone.pid != ev->pid)
+		wdr_guest_flows_see(flows, &(struct wdr_guest_who){ .pid = ev->clone.pid });
+	if (ev->type != WDR_GUEST_CONNECT || !ev->connect.to.family)
+		return;
 	wdr_job_egress_addr(&ev->connect.to, &addr);
 	memcpy(f.addr, addr.addr, sizeof(f.addr));
-	memcpy(f.comm, ev->comm, sizeof(f.comm));
-	wdr_guest_flows_add(&g->flows, &f);
+	f.port = ev->connect.port;
+	/* The guest's clock is the host's; a message may lack the time. */
+	f.time_ns = ev->time_ns ? ev->time_ns : wall_now_ns();
+	wdr_guest_flows_add(flows, &f);
 }
 
 static void on_event(const struct wdr_guest_event *ev, void *userdata)
 {
 	struct wdr_job *j = userdata;
 
-	if (ev->type == WDR_GUEST_CONNECT && ev->connect.to.family)
-		remember_flow(j->guest, ev);
+	remember(&j->guest->flows, ev);
 	wdr_job_event_guest(j, ev);
 }
 
@@ -167,6 +203,7 @@ static void on_answer(uint32_t value, void *userdata)
 	struct wdr_job *j = userdata;
 	struct wdr_job_guest *g = j->guest;
 
+	note_losses(j);
 	settle(j, value);
 	if (g->ending && value == g->last)
 		end_reader(g, NULL);
@@ -336,13 +373,6 @@ void wdr_job_guest_collect(struct wdr_job *j)
 	u->syscalls_origin = WDR_ORIGIN_GUEST;
 	u->syscalls_total = g->feed.stats.calls_total;
 	u->syscalls_lost = g->feed.stats.dropped + g->feed.stats.malformed + g->lost;
-}
-
-uint64_t wdr_job_guest_lost(const struct wdr_job *j)
-{
-	const struct wdr_guest_stats *st = &j->guest->feed.stats;
-
-	return st->dropped + st->suppressed + st->malformed + j->guest->lost;
 }
 
 void wdr_job_guest_stop(struct wdr_job *j)
