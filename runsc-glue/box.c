@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "base/wdr_cover.h"
 #include "base/wdr_io.h"
 #include "base/wdr_tree.h"
 #include "policy/etc.h"
@@ -200,6 +201,23 @@ static int make_host_root(struct wdr_backend_job *b)
 	return r;
 }
 
+/* What is mounted in the image, which its own overlay does not show. */
+static int take_submounts(struct wdr_submounts **ret)
+{
+	wdr_close_ int lower = open(WDR_BOX "/lower", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t mnt;
+	int r = lower < 0 ? -errno : wdr_tree_mnt_id(lower, "", &mnt);
+
+	return r < 0 ? r : wdr_submounts_take(lower, mnt, "/", ret);
+}
+
+static int put_submounts(const struct wdr_submounts *subs)
+{
+	wdr_close_ int root = open(WDR_BOX_ROOTFS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : wdr_submounts_put(subs, root);
+}
+
 /*
  * --root: never written to. The gofer makes what mount points are missing, so the image is the
  * lower layer of an overlay whose upper one is in the box.
@@ -208,17 +226,20 @@ static int make_image_root(struct wdr_backend_job *b)
 {
 	static const char *const dirs[] = { WDR_BOX_ROOTFS, WDR_BOX "/lower", WDR_BOX "/upper",
 					    WDR_BOX "/work" };
+	wdr_submounts_ struct wdr_submounts *subs = NULL;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		r = make_dir(dirs[i], 0755);
 	if (r == 0)
 		r = attach(b->root.fd, WDR_BOX "/lower");
+	if (r == 0)
+		r = take_submounts(&subs);
 	if (r == 0 && mount("warder", WDR_BOX_ROOTFS, "overlay", MS_NOSUID | MS_NODEV,
 			    "lowerdir=" WDR_BOX "/lower,upperdir=" WDR_BOX "/upper,workdir=" WDR_BOX
 			    "/work") < 0)
 		r = -errno;
-	return r;
+	return r < 0 ? r : put_submounts(subs);
 }
 
 static int attach_new(const char *path, const struct wdr_box_tree *t)

@@ -113,8 +113,9 @@ int wdr_submounts_take(int root_fd, uint64_t mnt, const char *above, struct wdr_
 	if (!s)
 		return -ENOMEM;
 	r = wdr_real_path(root_fd, root);
-	if (r == 0 && snprintf(top, sizeof(top), "%s%s", strcmp(root, "/") ? root : "", above) >=
-			      (int)sizeof(top))
+	if (r == 0 &&
+	    snprintf(top, sizeof(top), "%s%s", strcmp(root, "/") ? root : "",
+		     strcmp(above, "/") || !strcmp(root, "/") ? above : "") >= (int)sizeof(top))
 		r = -ENAMETOOLONG;
 	while (r == 0 && getline(&line, &size, f) > 0) {
 		const char *path = read_place(line, mnt, top);

@@ -73,6 +73,9 @@ if native; then
 	is "and in place of one that leads nowhere" "$(warder run --root "$R" -v "$TMPDIR/hosts:/dangling/g" -- /bin/sh -c 'cat /dangling/g')" mine
 fi
 rm "$R/linked" "$R/dangling"
+mkdir "$R/a b"
+is "what is mounted in an image is there" "$(unshare -m sh -c 'mount -t tmpfs none "$0/a b" && mkdir "$0/a b/c" && mount -t tmpfs none "$0/a b/c" && echo one >"$0/a b/f" && echo two >"$0/a b/c/f" && warder run --root "$0" -v "$1:/a b/missing/x" -- /bin/sh -c "cat \"/a b/f\" \"/a b/c/f\" \"/a b/missing/x\"; echo x 2>/dev/null >\"/a b/g\" || echo read-only"' "$R" "$TMPDIR/a" | tr '\n' ' ')" "one two A read-only "
+rmdir "$R/a b"
 exits "a root that is not there is refused" 125 warder run --root /no/such/root -- true
 exits "one that is a file, too" 125 warder run --root "$TMPDIR/hosts" -- true
 end
