@@ -171,8 +171,10 @@ int wdr_command_start(const struct wdr_command_spec *spec, struct wdr_command **
 	return r < 0 ? wdr_err_wrap(err, r, "start %s", spec->argv[0]) : 0;
 }
 
+/* And whatever it started in the session that it leads; not reaped yet, its number is nobody else's. */
 static int send_kill(const struct wdr_command *c)
 {
+	(void)kill(-c->pid, SIGKILL);
 	return syscall(SYS_pidfd_send_signal, c->pid_fd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
 }
 
