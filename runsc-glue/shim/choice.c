@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "base/wdr_field.h"
 #include "base/wdr_id.h"
 #include "base/wdr_io.h"
+#include "base/wdr_text.h"
 
 #define MAX_SETTINGS (1 << 20)
 
@@ -183,6 +186,52 @@ static int take_string(json_t *v, char **ret, struct wdr_err *err)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/*
+ * runsc reads the same text with Go's encoding/json, which takes "Linux" and "linu\u017f" for a field
+ * "linux", and of two the later, or both: what only one of us understands is refused. Keys of
+ * annotations are data, and stay as they are. @names ends with NULL.
+ */
+static int check_keys(json_t *o, const char *const *names, struct wdr_err *err)
+{
+	const char *key;
+	char safe[48];
+	json_t *v;
+
+	json_object_foreach(o, key, v) {
+		bool good = true;
+
+		for (const char *c = key; *c; c++)
+			good = good && !(*c & 0x80);
+		for (size_t i = 0; good && names[i]; i++)
+			good = strcasecmp(key, names[i]) != 0 || !strcmp(key, names[i]);
+		if (!good)
+			return wdr_err_set(err, -EINVAL, "config.json: a key spelt \"%s\"",
+					   wdr_text_escape(key, strlen(key), safe, sizeof(safe)));
+	}
+	return 0;
+}
+
+static int check_spelling(json_t *o, struct wdr_err *err)
+{
+	static const char *const top[] = { "annotations", "linux", "hooks", NULL };
+	static const char *const lin[] = { "namespaces", "cgroupsPath", NULL };
+	static const char *const ns[] = { "type", "path", NULL };
+	static const char *const hooks[] = { "prestart", "createRuntime", NULL };
+	json_t *part = json_object_get(o, "linux"), *e;
+	int r = check_keys(o, top, err);
+	size_t i;
+
+	if (r == 0)
+		r = check_keys(part, lin, err);
+	if (r == 0)
+		r = check_keys(json_object_get(o, "hooks"), hooks, err);
+	json_array_foreach(json_object_get(part, "namespaces"), i, e) {
+		if (r == 0)
+			r = check_keys(e, ns, err);
+	}
+	return r;
+}
+
 static int take_netns(json_t *linux_part, struct wdr_shim_bundle *b, struct wdr_err *err)
 {
 	json_t *list = json_object_get(linux_part, "namespaces"), *e;
@@ -194,8 +243,10 @@ static int take_netns(json_t *linux_part, struct wdr_shim_bundle *b, struct wdr_
 
 		if (!type || strcmp(type, "network") != 0)
 			continue;
+		if (b->has_netns)
+			return wdr_err_set(err, -EINVAL, "config.json: two network namespaces");
 		b->has_netns = true;
-		if (r == 0 && !b->netns)
+		if (r == 0)
 			r = take_string(json_object_get(e, "path"), &b->netns, err);
 	}
 	return r;
@@ -248,9 +299,12 @@ int wdr_shim_bundle_parse(const char *text, size_t n, struct wdr_shim_bundle **r
 
 	if (!b)
 		return -ENOMEM;
-	o = json_loadb(text, n, JSON_ALLOW_NUL, &e);
+	o = json_loadb(text, n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &e);
 	if (!json_is_object(o))
 		return wdr_err_set(err, -EINVAL, "config.json: %s", o ? "no object" : e.text);
+	r = check_spelling(o, err);
+	if (r < 0)
+		return r;
 	annotations = json_object_get(o, "annotations");
 	part = json_object_get(o, "linux");
 	named = json_object_get(annotations, WDR_SHIM_ANNOTATION);
@@ -275,11 +329,14 @@ int wdr_shim_bundle_load(const char *dir, struct wdr_shim_bundle **ret, struct w
 {
 	wdr_free_ char *text = NULL;
 	wdr_free_ char *path = NULL;
+	struct stat st;
 	size_t n = 0;
 	int r;
 
 	if (asprintf(&path, "%s/config.json", dir ? dir : ".") < 0)
 		return -ENOMEM;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a fifo would be waited for */
+		return wdr_err_set(err, -EINVAL, "%s is no file", path);
 	r = wdr_read_file(AT_FDCWD, path, WDR_SHIM_MAX_CONFIG, &text, &n);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "%s", path);

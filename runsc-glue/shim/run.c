@@ -14,6 +14,7 @@
 
 #include "base/wdr_io.h"
 #include "base/wdr_json.h"
+#include "base/wdr_text.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -137,13 +138,15 @@ static json_t *make_line(const char *text)
 
 void wdr_shim_report(const struct wdr_shim_args *a, const struct wdr_err *err)
 {
-	char text[sizeof(err->where) + sizeof(err->msg) + 16];
+	char raw[sizeof(err->where) + sizeof(err->msg) + 16], text[2 * sizeof(raw)];
 	wdr_json_ json_t *line = NULL;
 	wdr_free_ char *json = NULL;
 	wdr_close_ int fd = -1;
 
-	(void)snprintf(text, sizeof(text), "warder: %s%s%s", err->where, err->where[0] ? ": " : "",
+	(void)snprintf(raw, sizeof(raw), "warder: %s%s%s", err->where, err->where[0] ? ": " : "",
 		       err->msg);
+	/* Ids and bundles are others': what they say must not break a terminal or the log. */
+	(void)wdr_text_printable(raw, strlen(raw), text, sizeof(text));
 	(void)fprintf(stderr, "%s\n", text);
 	if (!a->log || !a->log[0])
 		return;

@@ -140,6 +140,19 @@ static void refuses_what_is_no_bundle(void **state)
 		"{\"annotations\":{\"dev.warder.policy\":7}}",
 		"{\"annotations\":{\"dev.warder.policy\":\"a\\u0000b\"}}",
 		"{\"linux\":{\"cgroupsPath\":\"/a\\u0000b\"}}",
+		/* what Go would read otherwise */
+		"{\"linux\":{},\"linux\":{}}",
+		"{\"Linux\":{\"namespaces\":[]}}",
+		"{\"linux\":{\"Namespaces\":[]}}",
+		"{\"linux\":{\"namespace\xc5\xbf\":[]}}",
+		"{\"linux\":{\"cgroupspath\":\"/a\"}}",
+		"{\"linux\":{\"namespaces\":[{\"Type\":\"network\"}]}}",
+		"{\"linux\":{\"namespaces\":[{\"type\":\"network\",\"PATH\":\"/a\"}]}}",
+		"{\"linux\":{\"namespaces\":[{\"type\":\"network\"},"
+		"{\"type\":\"network\",\"path\":\"/a\"}]}}",
+		"{\"Annotations\":{\"dev.warder.policy\":\"a\"}}",
+		"{\"HOOKS\":{}}",
+		"{\"hooks\":{\"createruntime\":[]}}",
 	};
 
 	(void)state;
