@@ -14,6 +14,7 @@
 
 #include "ahead.h"
 #include "base/wdr_msg.h"
+#include "base/wdr_pidfd.h"
 #include "base/wdr_tree.h"
 #include "model/protection.h"
 #include "runsc.h"
@@ -25,16 +26,10 @@
 static void runsc_freep(struct wdr_backend_job **pb)
 {
 	struct wdr_backend_job *b = *pb;
-	siginfo_t si;
 
 	if (!b)
 		return;
-	if (b->pidfd >= 0) {
-		(void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)b->pidfd, &si, WEXITED) < 0 && errno == EINTR)
-			;
-	}
-	wdr_closep(&b->pidfd);
+	wdr_pidfd_end(&b->pidfd);
 	wdr_closep(&b->ctl_fd);
 	wdr_closep(&b->root.fd);
 	for (size_t i = 0; i < b->n_mounts; i++)
@@ -274,7 +269,7 @@ static int runsc_signal(struct wdr_backend_job *b, int signo)
 
 static int runsc_kill(struct wdr_backend_job *b)
 {
-	return syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+	return wdr_pidfd_kill(b->pidfd);
 }
 
 static void take_err(const struct wdr_keep_msg *m, struct wdr_err *err)

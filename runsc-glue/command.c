@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/wdr_event.h"
+#include "base/wdr_pidfd.h"
 #include "base/wdr_text.h"
 
 #define FIRST_FREE_FD (3 + WDR_COMMAND_MAX_FDS) /* below: what the command is given */
@@ -175,7 +176,7 @@ int wdr_command_start(const struct wdr_command_spec *spec, struct wdr_command **
 static int send_kill(const struct wdr_command *c)
 {
 	(void)kill(-c->pid, SIGKILL);
-	return syscall(SYS_pidfd_send_signal, c->pid_fd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+	return wdr_pidfd_kill(c->pid_fd);
 }
 
 void wdr_command_freep(struct wdr_command **cp)

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/wdr_pidfd.h"
+
 #define FREE_FD (WDR_ROLE_FDS + WDR_ROLE_MAX_FDS) /* from here on nothing is in the way */
 
 struct start {
@@ -116,7 +118,7 @@ void wdr_role_end(struct wdr_role *r, int *ret_status)
 	int status = 0;
 
 	if (r->pid > 0) {
-		(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
+		(void)wdr_pidfd_kill(r->pidfd);
 		while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}

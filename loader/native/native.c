@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/wdr_pidfd.h"
 #include "native/native_priv.h"
 
 static const struct {
@@ -34,16 +35,10 @@ static void free_tree(struct native_tree *t)
 static void native_freep(struct wdr_backend_job **pb)
 {
 	struct wdr_backend_job *b = *pb;
-	siginfo_t si;
 
 	if (!b)
 		return;
-	if (b->pidfd >= 0) {
-		(void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)b->pidfd, &si, WEXITED) < 0 && errno == EINTR)
-			;
-	}
-	wdr_closep(&b->pidfd);
+	wdr_pidfd_end(&b->pidfd);
 	wdr_closep(&b->ctl_fd);
 	for (size_t i = 0; i < b->n_mounts; i++)
 		free_tree(&b->mounts[i]);
@@ -261,7 +256,7 @@ static int native_signal(struct wdr_backend_job *b, int signo)
 
 static int native_kill(struct wdr_backend_job *b)
 {
-	return syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+	return wdr_pidfd_kill(b->pidfd);
 }
 
 static int native_receive(struct wdr_backend_job *b, struct wdr_backend_msg *ret,
