@@ -248,6 +248,19 @@ void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *e
 	wdr_job_write_line(j, o, WDR_ROOM_FEW);
 }
 
+void wdr_job_event_guest_lost(struct wdr_job *j, const char *why)
+{
+	wdr_json_ json_t *o = NULL;
+	struct timespec now;
+
+	if (j->o.events_fd < 0)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	o = wdr_job_new_line(j, "lost", now);
+	(void)json_object_set_new(o, "why", json_string(why));
+	wdr_job_write_line(j, o, WDR_ROOM_FEW);
+}
+
 static uint64_t lost_in_kernel(const struct wdr_job *j)
 {
 	struct wdr_live live;

@@ -92,16 +92,3 @@ void wdr_job_event_guest(struct wdr_job *j, const struct wdr_guest_event *ev)
 	kinds[ev->type].put(o, ev);
 	wdr_job_write_line(j, o, WDR_ROOM_MANY);
 }
-
-void wdr_job_event_guest_lost(struct wdr_job *j, const char *why)
-{
-	wdr_json_ json_t *o = NULL;
-	struct timespec now;
-
-	if (j->o.events_fd < 0)
-		return;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	o = wdr_job_new_line(j, "lost", now);
-	(void)json_object_set_new(o, "why", json_string(why));
-	wdr_job_write_line(j, o, WDR_ROOM_FEW);
-}

@@ -214,15 +214,21 @@ static int check_keys(json_t *o, const char *const *names, struct wdr_err *err)
 static int check_spelling(json_t *o, struct wdr_err *err)
 {
 	static const char *const top[] = { "annotations", "linux", "hooks", NULL };
-	static const char *const lin[] = { "namespaces", "cgroupsPath", NULL };
+	static const char *const lin[] = { "namespaces", "cgroupsPath", "resources", NULL };
+	static const char *const resources[] = { "cpu", NULL };
+	static const char *const cpu[] = { "quota", "period", NULL };
 	static const char *const ns[] = { "type", "path", NULL };
 	static const char *const hooks[] = { "prestart", "createRuntime", NULL };
-	json_t *part = json_object_get(o, "linux"), *e;
+	json_t *part = json_object_get(o, "linux"), *res = json_object_get(part, "resources"), *e;
 	int r = check_keys(o, top, err);
 	size_t i;
 
 	if (r == 0)
 		r = check_keys(part, lin, err);
+	if (r == 0)
+		r = check_keys(res, resources, err);
+	if (r == 0)
+		r = check_keys(json_object_get(res, "cpu"), cpu, err);
 	if (r == 0)
 		r = check_keys(json_object_get(o, "hooks"), hooks, err);
 	json_array_foreach(json_object_get(part, "namespaces"), i, e) {

@@ -3,10 +3,10 @@
 """--events: each kind of line comes, is what docs/events.schema.json says, and is whole or counted."""
 # timeout: 240
 # guest: yes
-import copy, json, os, shutil, subprocess, sys, tempfile, time
+import copy, json, os, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-import tap
+import procs, tap
 from tap import ok
 
 if os.geteuid():
@@ -156,6 +156,20 @@ def check_hostile():
     ok(not of(lines, "exec", path="/bin/sh", cut=True), "what is whole does not say so")
 
 
+def check_lost_reader(runsc):
+    """The lines of a job whose telemetry is read by nobody any more."""
+    path = f"{TMP}/events{tap.count}"
+    p = start(path, "-b", "runsc", "sh", "-c", "echo up; read x; exit 0", stdin=subprocess.PIPE,
+              env={**os.environ, "WARDER_RUNSC": runsc})
+    p.stdout.read(3)
+    for pid in procs.children(p.pid):
+        if procs.read(f"/proc/{pid}/cmdline").startswith("warder: reader"):
+            os.kill(pid, signal.SIGKILL)
+            procs.wait_for(lambda dead=pid: not procs.alive(dead), 10)
+    end(p)
+    return read_lines(open(path, "rb").read(), "a lost reader")
+
+
 def check_guests():
     files = policy(audit={"events": ["file"]}, network={"mode": "egress", "rules": [
         {"action": "allow", "to": "198.51.100.1"}]})
@@ -177,6 +191,9 @@ def check_guests():
                       env={"WARDER_RUNSC": runsc})
         ok(lines[-1]["lost_in_sandbox"] == 1 and of(lines, "exit", comm="true"),
            f"{age}: one that is too long is counted, and ends nothing", lines[-1])
+        lines = check_lost_reader(runsc)
+        ok(of(lines, "lost") and lines[-1]["lost_in_sandbox"] >= 1 and lines[-1]["reason"] == "exited",
+           f"{age}: that the reader of it is lost is said", lines[-1])
 
 
 def check_schema():
@@ -184,7 +201,7 @@ def check_schema():
     variants = {r["$ref"].rpartition("/")[2] for r in SCHEMA["oneOf"]}
     if not TELLS_CAPABILITIES:
         variants.remove("capability")
-    missing = {v for v in variants - set(seen) if RUNSCS or not v.startswith("guest_")}
+    missing = {v for v in variants - set(seen) if RUNSCS or not (v.startswith("guest_") or v == "lost")}
     ok(not missing, "every kind of line was seen", sorted(missing))
     faults = []
     for name, line in seen.items():

@@ -152,6 +152,9 @@ static void refuses_what_is_no_bundle(void **state)
 		"{\"type\":\"network\",\"path\":\"/a\"}]}}",
 		"{\"Annotations\":{\"dev.warder.policy\":\"a\"}}",
 		"{\"HOOKS\":{}}",
+		"{\"linux\":{\"Resources\":{}}}",
+		"{\"linux\":{\"resources\":{\"CPU\":{}}}}",
+		"{\"linux\":{\"resources\":{\"cpu\":{\"Quota\":1}}}}",
 		"{\"hooks\":{\"createruntime\":[]}}",
 	};
 
