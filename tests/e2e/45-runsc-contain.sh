@@ -33,7 +33,7 @@ fi
 settings '"policies": ["lab", "cpu", "share", "fatal", "count"]'
 policy lab '"network": {"mode": "egress", "rules": [{"action": "allow", "to": "203.0.113.2", "ports": ["8000"]}]}'
 policy cpu '"limits": {"cpu": "2s"}'
-policy share '"detect": {"cpu": {"action": "kill", "above": 0.25, "for": "2s"}}'
+policy share '"detect": {"cpu": {"action": "kill", "above": 0.1, "for": "2s"}}'
 policy fatal '"network": {"mode": "egress", "on_deny": "kill"}'
 policy count '"syscalls": {"count": true}'
 
@@ -110,7 +110,7 @@ for policy in lab cpu share; do
 	is "run: $policy: nothing is left" "$(remains)$("$RUNSC" --root "$TMPDIR/root" list -quiet)" ""
 	[ $policy != cpu ] || is "run: cpu: with the number" "$(reported '[.verdict.reason, (.verdict.explanation | startswith("CPU budget of 2s reached: 2")), (.usage.cpu_ns / 1e9 | . >= 2 and . < 3)]')" \
 		'["cpu-budget",true,true]'
-	[ $policy != share ] || is "run: share: with the evidence" "$(reported '[.verdict.reason, .findings[0].action, .findings[0].score > 0.25]')" '["cpu-budget","kill",true]'
+	[ $policy != share ] || is "run: share: with the evidence" "$(reported '[.verdict.reason, .findings[0].action, .findings[0].score > 0.1]')" '["cpu-budget","kill",true]'
 done
 
 # Where creation and start are two, nothing of ours is there while it runs.
