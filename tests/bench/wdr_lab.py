@@ -44,7 +44,8 @@ def lab():
         sh("nft", "-f", "-", input="""
             table netdev lab { chain out {
                 type filter hook egress device up0 priority 0
-                counter drop
+                ip protocol udp counter drop
+                drop
             }
             }""")
         yield
@@ -56,7 +57,7 @@ def lab():
 
 
 def sent():
-    """Packets that have left the lab's host."""
+    """UDP packets that have left the lab's host."""
     words = sh("nft", "list", "chain", "netdev", "lab", "out").split()
     return int(words[words.index("packets") + 1])
 
