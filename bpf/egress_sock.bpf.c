@@ -11,6 +11,7 @@
 #include "lib/core.bpf.h"
 
 #include "lib/deny.bpf.h"
+#include "lib/flow.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -67,8 +68,28 @@ WDR_INLINE bool stays_inside(const struct wdr_slot *slot, const __u8 addr[16])
 	return wdr_addr_equal(addr, slot->self[0]) || wdr_addr_equal(addr, slot->self[1]);
 }
 
-/* Judge q->addr, q->port, q->proto (as on the wire) for the current task. */
-WDR_INLINE int decide(struct wdr_query *q)
+/*
+ * Is this a datagram of a flow that was allowed to begin? The packet programs know it by the port
+ * it is sent from, and a job's policy does not change. 0: the socket has none yet.
+ */
+WDR_INLINE bool is_known(const struct wdr_ctx *c, const struct wdr_query *q, __u16 local_port)
+{
+	struct wdr_flow_key k = { .job = c->slot->job };
+
+	if (!local_port || q->proto != IPPROTO_UDP)
+		return false;
+	k.proto = IPPROTO_UDP;
+	k.local_port = local_port;
+	k.remote_port = q->port;
+	__builtin_memcpy(k.remote, q->addr, sizeof(k.remote));
+	return wdr_flow_find(&k);
+}
+
+/*
+ * Judge q->addr, q->port, q->proto (as on the wire) for the current task. @local_port: of the
+ * socket, where it sends without being connected; host order.
+ */
+WDR_INLINE int decide(struct wdr_query *q, __u16 local_port)
 {
 	__u8 proto = q->proto;
 	struct wdr_ctx c;
@@ -90,6 +111,8 @@ WDR_INLINE int decide(struct wdr_query *q)
 		q->v.rule = WDR_EGRESS_NO_RULE;
 		q->v.reason = WDR_REASON_SUPERVISOR_LOST;
 	} else {
+		if (is_known(&c, q, local_port))
+			return OK;
 		wdr_judge(q);
 		if (q->v.action == WDR_ACT_ALLOW)
 			return OK;
@@ -98,7 +121,14 @@ WDR_INLINE int decide(struct wdr_query *q)
 	return REFUSE;
 }
 
-WDR_INLINE int decide4(struct bpf_sock_addr *ctx)
+WDR_INLINE __u16 port_of(struct bpf_sock_addr *ctx)
+{
+	struct bpf_sock *sk = ctx->sk;
+
+	return sk ? sk->src_port : 0;
+}
+
+WDR_INLINE int decide4(struct bpf_sock_addr *ctx, __u16 local_port)
 {
 	struct wdr_query q = { 0 };
 	__be32 ip = ctx->user_ip4;
@@ -107,10 +137,10 @@ WDR_INLINE int decide4(struct bpf_sock_addr *ctx)
 	wdr_addr_map4(q.addr, ip);
 	q.port = bpf_ntohs(port);
 	q.proto = proto;
-	return decide(&q);
+	return decide(&q, local_port);
 }
 
-WDR_INLINE int decide6(struct bpf_sock_addr *ctx)
+WDR_INLINE int decide6(struct bpf_sock_addr *ctx, __u16 local_port)
 {
 	struct wdr_query q = { 0 };
 	__u32 port = ctx->user_port, proto = ctx->protocol;
@@ -122,31 +152,31 @@ WDR_INLINE int decide6(struct bpf_sock_addr *ctx)
 	a[3] = ctx->user_ip6[3];
 	q.port = bpf_ntohs(port);
 	q.proto = proto;
-	return decide(&q);
+	return decide(&q, local_port);
 }
 
 SEC("cgroup/connect4")
 int wdr_connect4(struct bpf_sock_addr *ctx)
 {
-	return decide4(ctx);
+	return decide4(ctx, 0);
 }
 
 SEC("cgroup/connect6")
 int wdr_connect6(struct bpf_sock_addr *ctx)
 {
-	return decide6(ctx);
+	return decide6(ctx, 0);
 }
 
 SEC("cgroup/sendmsg4")
 int wdr_sendmsg4(struct bpf_sock_addr *ctx)
 {
-	return decide4(ctx);
+	return decide4(ctx, port_of(ctx));
 }
 
 SEC("cgroup/sendmsg6")
 int wdr_sendmsg6(struct bpf_sock_addr *ctx)
 {
-	return decide6(ctx);
+	return decide6(ctx, port_of(ctx));
 }
 
 /*

@@ -36,6 +36,18 @@ for dest in sys.argv[1:]:
 		slow = " slow" if time.time() - start > 0.3 else ""
 		print((errno.errorcode.get(e.errno, str(e))) + slow)
 P
+# The same from one UDP socket that is not connected, to port after port of the server.
+cat >/run/one.py <<'P'
+# SPDX-License-Identifier: Apache-2.0
+import errno, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in sys.argv[1:]:
+	try:
+		s.sendto(b"hello", ("203.0.113.2", int(port)))
+		print("ok")
+	except OSError as e:
+		print(errno.errorcode.get(e.errno, str(e)))
+P
 # job OPTIONS -- DEST...: its output on one line; the result in /run/r.json
 job() {
 	run warder run --result /run/r.json -v /run/try.py:/try.py "$@"
@@ -60,6 +72,7 @@ is "another port is refused at once" "$(job --allow $OUT4:8000 -- $T tcp,$OUT4,9
 is "and the result says so" "$(r '.denials[] | [.to, .count, .reason, .rule] | join(" ")')" "$OUT4:9000/tcp 1 default "
 is "over IPv6, too" "$(job --allow "[$OUT6]:8000" -- $T "tcp,$OUT6,8000" "tcp,$OUT6,9000")" "ok 2001:db8:1::1 $DENIED"
 is "and UDP" "$(job --allow $OUT4:8000/udp -- $T udp,$OUT4,8000 udp,$OUT4,9000 tcp,$OUT4,8000)" "ok $DENIED_UDP $DENIED"
+is "each datagram of one socket is judged" "$(job --allow $OUT4:8000/udp -v /run/one.py:/one.py -- python3 /one.py 8000 8000 9000 8000)" "ok ok $DENIED_UDP ok"
 fails "and what is refused does not arrive" grep -q hello /run/udp.9000
 is "a mapped address is the IPv4 address" "$(job --allow $OUT4:8000 -- $T tcp,::ffff:$OUT4,8000 tcp,::ffff:$OUT4,9000)" "ok 203.0.113.1 $DENIED"
 is "the first rule that matches counts" "$(job --deny $OUT4:8000 --allow 203.0.113.0/24 -- $T tcp,$OUT4,8000 tcp,$OUT4,9000)" "$DENIED ok 203.0.113.1"
@@ -123,12 +136,12 @@ kill -CONT $PID
 wait $PID
 is "unless the policy says contain" "$(uniq /run/loop | sed 's/ .*//' | uniq | tr '\n' ' ')" "ok "
 
-warder run --allow $OUT4:8000 -v /run/try.py:/try.py -- sh -c 'sleep 2; python3 /try.py tcp,203.0.113.2,8000' >/run/loop 2>/run/err &
+warder run --allow $OUT4:8000 -v /run/try.py:/try.py -- sh -c 'echo up; sleep 2; python3 /try.py tcp,203.0.113.2,8000' >/run/loop 2>/run/err &
 PID=$!
-wait_for 10 sh -c 'nft list tables | grep -q warder'
+wait_for 10 grep -q up /run/loop
 nft flush ruleset
 wait $PID
-is "rules that somebody flushes are made again" "$(cat /run/loop)" "ok 203.0.113.1"
+is "rules that somebody flushes are made again" "$(tail -n 1 /run/loop)" "ok 203.0.113.1"
 like "and it is said" "$(cat /run/err)" 'made again'
 
 warder run --allow $OUT4:8000 -- sleep 98765 &
