@@ -214,7 +214,7 @@ int wdr_sandbox_spawn(const struct wdr_spec *s, const struct wdr_runsc *r,
 		e = make_session(b, err);
 	if (e < 0)
 		return e;
-	if (mkdir(WDR_BOX, 0700) < 0 && errno != EEXIST)
+	if (mkdir(WDR_BOX, 0755) < 0 && errno != EEXIST)
 		return wdr_err_wrap(err, -errno, "make %s", WDR_BOX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return wdr_err_wrap(err, -errno, "control socket");

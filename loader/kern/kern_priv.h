@@ -125,7 +125,10 @@ int wdr_kern_lock(const char *path, int *ret_fd, struct wdr_err *err) wdr_must_c
 
 /* -- pins.c -- */
 
-/* Find the folder of all pins; with @make it is made, and a bpffs mounted if need be. */
+/*
+ * Find the folder of all pins; with @make it is made, and a bpffs mounted if need be. -ENOENT: there
+ * is none; -EACCES: whether there is one is not for this user to see.
+ */
 int wdr_kern_root(const struct wdr_kern_place *at, bool make, char root[WDR_KERN_PATH_MAX],
 		  struct wdr_err *err) wdr_must_check;
 /* Unmount our own bpffs if it is there. In use or needed by others, it stays. */

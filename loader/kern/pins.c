@@ -26,16 +26,19 @@
 
 #define MAX_DEPTH 4
 
-static bool is_bpffs(const char *path)
+/* 1, 0, or -EACCES: what is there can't be told from nothing. */
+static int is_bpffs(const char *path)
 {
 	struct statfs fs;
 
-	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
+	if (statfs(path, &fs) < 0)
+		return errno == EACCES ? -EACCES : 0;
+	return fs.f_type == BPF_FS_MAGIC;
 }
 
-static int make_dir(const char *path, struct wdr_err *err)
+static int make_dir(const char *path, mode_t mode, struct wdr_err *err)
 {
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
 		return wdr_err_set(err, -errno, "make %s: %s", path, strerror(errno));
 	return 0;
 }
@@ -44,12 +47,12 @@ static int mount_own(struct wdr_err *err)
 {
 	int r;
 
-	r = make_dir("/run/warder", err);
+	r = make_dir("/run/warder", 0755, err); /* whoever comes first: state/ makes the same */
 	if (r >= 0)
-		r = make_dir(WDR_KERN_OWN, err);
+		r = make_dir(WDR_KERN_OWN, 0700, err);
 	if (r < 0)
 		return r;
-	if (!is_bpffs(WDR_KERN_OWN) &&
+	if (is_bpffs(WDR_KERN_OWN) <= 0 &&
 	    mount("bpf", WDR_KERN_OWN, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") < 0)
 		return wdr_err_set(err, -errno, "mount a bpf file system on %s: %s", WDR_KERN_OWN,
 				   strerror(errno));
@@ -68,11 +71,14 @@ int wdr_kern_root(const struct wdr_kern_place *at, bool make, char root[WDR_KERN
 
 	if (at && at->bpffs) {
 		(void)snprintf(root, WDR_KERN_PATH_MAX, "%s", at->bpffs);
-		return make ? make_dir(root, err) : 0;
+		return make ? make_dir(root, 0700, err) : 0;
 	}
-	if (is_bpffs(WDR_KERN_OWN))
+	r = is_bpffs(WDR_KERN_OWN);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "look into %s", WDR_KERN_OWN);
+	if (r)
 		base = WDR_KERN_OWN;
-	else if (is_bpffs(WDR_KERN_BPFFS))
+	else if (is_bpffs(WDR_KERN_BPFFS) > 0)
 		base = WDR_KERN_BPFFS;
 	if (!base && make) {
 		r = mount_own(err);
@@ -83,12 +89,12 @@ int wdr_kern_root(const struct wdr_kern_place *at, bool make, char root[WDR_KERN
 	if (!base)
 		return -ENOENT;
 	(void)snprintf(root, WDR_KERN_PATH_MAX, "%s/warder", base);
-	return make ? make_dir(root, err) : 0;
+	return make ? make_dir(root, 0700, err) : 0;
 }
 
 void wdr_kern_root_drop(void)
 {
-	if (is_bpffs(WDR_KERN_OWN) && umount2(WDR_KERN_OWN, UMOUNT_NOFOLLOW) == 0)
+	if (is_bpffs(WDR_KERN_OWN) > 0 && umount2(WDR_KERN_OWN, UMOUNT_NOFOLLOW) == 0)
 		(void)rmdir(WDR_KERN_OWN);
 }
 

@@ -140,9 +140,11 @@ int wdr_kern_unload(const struct wdr_kern_place *at, struct wdr_err *err)
 	wdr_close_ int lock = -1;
 	int r;
 
-	r = wdr_kern_root(at, false, root, NULL);
+	r = wdr_kern_root(at, false, root, err);
 	if (r == -ENOENT)
 		return 0;
+	if (r < 0)
+		return r;
 	r = wdr_kern_lock(at && at->lock ? at->lock : WDR_KERN_LOCK, &lock, err);
 	if (r < 0)
 		return r;

@@ -27,7 +27,7 @@ os.execvp("warder", ["warder", "run", "-t", "5", "grep", "SigBlk", "/proc/self/s
 ')" "$(printf 'SigBlk:\t0000000000000000')"
 is "real-time scheduling" "$(chrt -f 50 warder run chrt -p 2 | cut -d: -f2 | tr '\n' ' ')" " SCHED_OTHER  0 "
 is "an urgent nice" "$(nice -n -15 warder run nice)" 0
-is "but not a humble one" "$(nice -n 7 warder run nice)" 7
+is "but not a humble one" "$(nice -n 7 warder run nice)" "$(nice -n 7 nice)"
 is "real-time I/O" "$(ionice -c 1 warder run ionice | cut -d: -f1)" none
 is "a personality" "$(setarch -R warder run cat /proc/self/personality)" 00000000
 is "a umask" "$(umask 777; warder run sh -c 'umask; stat -c %a /etc /etc/passwd /tmp' | tr '\n' ' ')" "0022 755 644 1777 "

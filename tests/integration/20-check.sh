@@ -93,4 +93,5 @@ is "and only that" "$(answer rlimits)" yes
 exits "an unknown name in WARDER_DISABLE is an error" 125 env WARDER_DISABLE=secomp warder check
 like "that offers the nearest" "$ERR" 'did you mean "seccomp"'
 exits "a full disk is an error" 1 sh -c 'warder check >/dev/full'
+is "what is loaded is the same wherever it was built" "$(grep -lF "$TOP" "$TOP"/build/bpf/*.o 2>/dev/null)" ""
 end

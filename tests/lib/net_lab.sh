@@ -67,6 +67,8 @@ lab_up() {
 		mount --bind "$TMPDIR/bpf" /run/warder/bpf
 	fi
 	mkdir /run/netns
+	# A new namespace has the machine's settings, and one with engines of containers forwards.
+	sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
 	ip link set lo up
 	lab_link up0 out out0 203.0.113.1/24 203.0.113.2/24
 	lab_link lan0 lan in0 192.0.2.1/24 192.0.2.2/24
