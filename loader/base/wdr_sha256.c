@@ -74,6 +74,8 @@ void wdr_sha256_add(struct wdr_sha256 *s, const void *bytes, size_t n)
 	const uint8_t *p = bytes;
 	size_t have = s->n % 64, part;
 
+	if (!n)
+		return; /* @bytes may be NULL then */
 	s->n += n;
 	if (have) {
 		part = n < 64 - have ? n : 64 - have;
