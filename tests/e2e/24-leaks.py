@@ -97,7 +97,8 @@ for kind in KINDS:
     check(*kind, ENV)
 for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     check(signo.name, ("sleep", "90"), 128 + signo, ENV, signo)
-if os.access(RUNSC, os.X_OK):
+# Who reads what a guest tells has neither the memory nor the calls that the sanitizers need.
+if os.access(RUNSC, os.X_OK) and not tap.SANITIZED:
     for kind, options, status in GUESTS:
         check(kind, ("-b", "runsc", *options), status, {**ENV, "WARDER_RUNSC": RUNSC})
 shutil.rmtree(TMP)
