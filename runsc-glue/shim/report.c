@@ -43,8 +43,11 @@ void wdr_shim_report_mark(const struct wdr_policy *p, char mark[WDR_SHIM_MARK_MA
 
 static int open_file(const char *file)
 {
+	/* Not blocking: a pipe that nobody reads must not hold an engine up. */
 	int fd =
-		open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+		open(file,
+		     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		     0600);
 
 	return fd < 0 ? -errno : fd;
 }

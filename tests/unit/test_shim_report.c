@@ -120,6 +120,10 @@ static void refuses_what_can_not_be_written(void **state)
 	err = (struct wdr_err){ 0 };
 	assert_ok(symlink("/dev/null", file)); /* somebody else's */
 	assert_int_equal(wdr_shim_report_check(file, &err), -ELOOP);
+	assert_ok(unlink(file));
+	err = (struct wdr_err){ 0 };
+	assert_ok(mkfifo(file, 0600)); /* that nobody reads */
+	assert_int_equal(wdr_shim_report_check(file, &err), -ENXIO);
 }
 
 static void marks_what_explains_a_report(void **state)
