@@ -261,8 +261,9 @@ int wdr_cmd_run(const struct wdr_command *c, int argc, char **argv)
 	struct wdr_err err = { 0 };
 	int e;
 
-	wdr_run_signals_reset();
-	e = fill_stdio(&err);
+	e = wdr_run_signals_reset(&err);
+	if (e == 0)
+		e = fill_stdio(&err);
 	if (e == 0) {
 		e = wdr_run_args_parse(argc, argv, &r.args, &err);
 		if (e < 0 && err.code)

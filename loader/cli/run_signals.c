@@ -42,11 +42,12 @@ static const struct {
 _Static_assert(sizeof(signals) / sizeof(signals[0]) == WDR_RUN_N_SIGNALS, "a source each");
 
 /* A reader that leaves and a file that may not grow are errors of a write; ends of children are told. */
-void wdr_run_signals_reset(void)
+int wdr_run_signals_reset(struct wdr_err *err)
 {
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	(void)signal(SIGCHLD, SIG_DFL);
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+	    signal(SIGCHLD, SIG_DFL) == SIG_ERR)
+		return wdr_err_set(err, -errno, "reset signals: %s", strerror(errno));
+	return 0;
 }
 
 /* But nohup(1) means it: that hang-up is not for us, and so not for the job. */

@@ -7,8 +7,8 @@
 
 #define WDR_RUN_N_SIGNALS 9
 
-/* First of all: how the caller had set them was meant for something else. */
-void wdr_run_signals_reset(void);
+/* First of all: how the caller had set them was meant for something else. 0 or -errno of signal(2). */
+int wdr_run_signals_reset(struct wdr_err *err) wdr_must_check;
 /*
  * From here on they wait for wdr_run_signals_watch(). Not earlier: until there is a job a signal may
  * end us, be it while we read a policy that does not come. 0 or -errno.

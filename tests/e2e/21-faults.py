@@ -20,6 +20,7 @@ BOUND_S = 1.0
 
 # The call, how it fails, and what is said of it. ENOSYS: an old kernel. EPERM: another's filter.
 TABLE = """
+rt_sigaction            EINVAL  reset signals: Invalid argument
 clone3                  ENOSYS  clone3 with new namespaces: Function not impl
 clone3                  EPERM   clone3 with new namespaces: Operation not perm
 clone                   ENOMEM  start the main process: Cannot allocate

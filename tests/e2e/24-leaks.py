@@ -67,13 +67,18 @@ def say(pid):
 def run(args, env, stop=None):
     """(exit status, descriptors at its end, standard error)"""
     err = f"{TMP}/err{tap.count}"
+    go, gone = os.pipe()
     files = [(os.POSIX_SPAWN_OPEN, fd, path, os.O_RDWR | os.O_CREAT, 0o600)
-             for fd, path in ((0, "/dev/null"), (1, "/dev/null"), (2, err))]
-    argv = [f"{BUILD}/bin/warder", "run", *args]
-    pid, left = os.posix_spawn(argv[0], argv, env, file_actions=files), None
+             for fd, path in ((1, "/dev/null"), (2, err))]
+    # It waits until it is traced: some end sooner than that can be asked for.
+    argv = ["/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh", f"{BUILD}/bin/warder", "run", *args]
+    pid, left = os.posix_spawn(argv[0], argv, env, file_actions=[(os.POSIX_SPAWN_DUP2, go, 0), *files]), None
     # The leak sanitizer can't look at a process that is traced: then it looks, and we do not.
     if not tap.SANITIZED and ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXIT):
         raise OSError(ctypes.get_errno(), "ptrace")
+    os.write(gone, b"\n")
+    os.close(go)
+    os.close(gone)
     if stop:
         signal.setitimer(signal.ITIMER_REAL, 0.5)
         signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, stop))
