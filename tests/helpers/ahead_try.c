@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	long rounds = 0;
 	int e;
 
-	wdr_run_signals_reset();
+	e = wdr_run_signals_reset(&g_err);
 	argv++;
 	if (argc > 2 && !strcmp(*argv, "-n")) {
 		rounds = strtol(argv[1], NULL, 10);
@@ -233,7 +233,8 @@ int main(int argc, char **argv)
 	}
 	t.twice = argc > 1 && !strcmp(*argv, "-2");
 	t.waits = argc > 1 && !strcmp(*argv, "-w");
-	e = read_args(&t, argv + (t.twice || t.waits));
+	if (e == 0)
+		e = read_args(&t, argv + (t.twice || t.waits));
 	if (e == 0)
 		e = rounds ? time_rounds(&t, rounds) : run_ahead(&t);
 	if (e == 0 && t.cold)
