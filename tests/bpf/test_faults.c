@@ -61,31 +61,6 @@ static unsigned int count_links(void)
 	return n;
 }
 
-static int count_names(const char *name)
-{
-	char path[2 * KE_PATH];
-	int n = -2;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, name);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (readdir(dir))
-		n++;
-	(void)closedir(dir);
-	return n;
-}
-
-static unsigned int count_bits(const __u64 *words, unsigned int n)
-{
-	unsigned int count = 0;
-
-	while (n-- > 0)
-		count += (unsigned int)__builtin_popcountll(words[n]);
-	return count;
-}
-
 /* -- what is in the way -- */
 
 static struct wdr_shared before;
@@ -226,8 +201,8 @@ static struct seen look(void)
 
 	read_shared(&s);
 	return (struct seen){ .links = count_links(),
-			      .slots = count_bits(s.slots_used, WDR_SLOT_WORDS),
-			      .jobs = count_names("jobs") };
+			      .slots = kern_env_count_bits(s.slots_used, WDR_SLOT_WORDS),
+			      .jobs = kern_env_count_names(&env, "jobs") };
 }
 
 /* What was unpinned ends when RCU says so (fs/inode.c: i_callback), some milliseconds later. */

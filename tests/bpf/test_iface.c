@@ -42,23 +42,6 @@ static struct wdr_kern_slot *take_slot(void)
 	return s;
 }
 
-static unsigned int count_ifaces(void)
-{
-	int fd = kern_env_program(&env, "wdr_ifaces"); /* pins are all in one folder */
-	uint32_t key, next;
-	const void *at = NULL;
-	unsigned int n = 0;
-
-	assert_true(fd >= 0);
-	while (!bpf_map_get_next_key(fd, at, &next)) {
-		key = next;
-		at = &key;
-		n++;
-	}
-	(void)close(fd);
-	return n;
-}
-
 /* Id of the program at our place of @iface, 0 if there is none. */
 static uint32_t filter_of(unsigned int iface, enum bpf_tc_attach_point point)
 {
@@ -83,7 +66,7 @@ static void every_interface_of_a_job_is_looked_after(void **state)
 	s = take_slot();
 	assert_ok(wdr_kern_slot_link(s, ifindex, NULL, NULL, NULL));
 	assert_ok(wdr_kern_slot_link(s, second, NULL, NULL, NULL));
-	assert_int_equal(count_ifaces(), 2);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 2);
 	one = filter_of(ifindex, BPF_TC_INGRESS);
 	two = filter_of(second, BPF_TC_INGRESS);
 	(void)snprintf(ours, sizeof(ours), "%s/" WDR_OBJECTS_HASH, env.bpffs);
@@ -93,7 +76,7 @@ static void every_interface_of_a_job_is_looked_after(void **state)
 	assert_int_not_equal(filter_of(ifindex, BPF_TC_INGRESS), one);
 	assert_int_not_equal(filter_of(second, BPF_TC_INGRESS), two);
 	wdr_kern_slot_drop(&s);
-	assert_int_equal(count_ifaces(), 0);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
 	wdr_kern_freep(&new);
 	kern_net_ip("link del wdr-h0");
 	kern_net_ip("link del wdr-h1");
@@ -153,7 +136,7 @@ static void goes_beside_other_filters_or_not_at_all(void **state)
 		    (r && !strstr(err.msg, "another tool's tc filter at priority 1")))
 			fail_msg("%s: %d: %s", others[i].what, r, err.msg);
 		wdr_kern_slot_drop(&s);
-		assert_int_equal(count_ifaces(), 0);
+		assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
 		kern_net_ip("link del wdr-h0");
 	}
 }

@@ -44,27 +44,6 @@ static struct wdr_kern *open_kern(void)
 	return k;
 }
 
-static int count_names(const char *path)
-{
-	DIR *dir = opendir(path);
-	int n = 0;
-
-	if (!dir)
-		return 0;
-	while (readdir(dir))
-		n++;
-	(void)closedir(dir);
-	return n - 2;
-}
-
-static int count_in(const char *name)
-{
-	char path[2 * KE_PATH];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, name);
-	return count_names(path);
-}
-
 static void opens_again_quickly(void **state)
 {
 	struct wdr_kern *k = open_kern();
@@ -72,7 +51,7 @@ static void opens_again_quickly(void **state)
 	int i;
 
 	(void)state;
-	assert_int_equal(count_in("."), 1);
+	assert_int_equal(kern_env_count_names(&env, "."), 1);
 	wdr_kern_freep(&k);
 	for (i = 0; i < 20; i++) {
 		start = now_ms();
@@ -118,14 +97,14 @@ static void loads_over_half_a_load(void **state)
 
 	(void)state;
 	assert_ok(wdr_kern_unload(&env.at, &err));
-	assert_int_equal(count_names(env.bpffs), 0);
+	assert_int_equal(kern_env_count_names(&env, "."), 0);
 	(void)mkdir(env.bpffs, 0700);
 	(void)snprintf(path, sizeof(path), "%s/new", env.bpffs);
 	assert_ok(mkdir(path, 0700));
 	(void)snprintf(path, sizeof(path), "%s/new/wdr_shared", env.bpffs);
 	assert_ok(mkdir(path, 0700));
 	k = open_kern();
-	assert_int_equal(count_in("."), 1);
+	assert_int_equal(kern_env_count_names(&env, "."), 1);
 	wdr_kern_freep(&k);
 }
 
@@ -169,11 +148,11 @@ static void who_may_not_load_does_not_replace_what_others_use(void **state)
 	assert_ok(wdr_kern_join(k, &err));
 	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, WDR_OBJECTS_HASH);
 	(void)snprintf(other, sizeof(other), "%s/other", env.bpffs);
-	pins = count_names(path);
+	pins = kern_env_count_names(&env, WDR_OBJECTS_HASH);
 	assert_ok(rename(path, other));
 	assert_int_equal(open_without_rights(), EPERM);
-	assert_int_equal(count_in("."), 1);
-	assert_int_equal(count_in("other"), pins);
+	assert_int_equal(kern_env_count_names(&env, "."), 1);
+	assert_int_equal(kern_env_count_names(&env, "other"), pins);
 	assert_ok(rename(other, path));
 	wdr_kern_leave(k);
 	wdr_kern_freep(&k);
@@ -219,11 +198,11 @@ static void a_slot_leaves_nothing(void **state)
 		r = wdr_kern_slot_new(k, &ask, &s, &err);
 		took += now_ms() - start;
 		assert_good(r, err);
-		assert_int_equal(count_in("jobs"), 1);
-		assert_int_equal(count_in("parents"), 1);
+		assert_int_equal(kern_env_count_names(&env, "jobs"), 1);
+		assert_int_equal(kern_env_count_names(&env, "parents"), 1);
 		wdr_kern_slot_drop(&s);
 		assert_null(s);
-		assert_int_equal(count_in("jobs"), 0);
+		assert_int_equal(kern_env_count_names(&env, "jobs"), 0);
 	}
 	print_message("a slot in %.3f ms\n", took / i);
 	wdr_kern_leave(k);
@@ -259,13 +238,13 @@ static void a_sweep_frees_what_the_dead_left(void **state)
 	}
 	assert_int_equal(read(pipefd[0], &byte, 1), 1);
 	assert_int_equal(wdr_kern_sweep(k, env.cgroup2_fd, &err), 0);
-	assert_int_equal(count_in("jobs"), 1);
+	assert_int_equal(kern_env_count_names(&env, "jobs"), 1);
 	assert_ok(kill(pid, SIGKILL));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_ok(mkdir(stale, 0700)); /* a generation of which nothing can be used */
 	r = wdr_kern_sweep(k, env.cgroup2_fd, &err);
 	assert_int_equal(r, 1);
-	assert_int_equal(count_in("jobs"), 0);
+	assert_int_equal(kern_env_count_names(&env, "jobs"), 0);
 	assert_int_equal(access(stale, F_OK), -1);
 	memset(&err, 0, sizeof(err));
 	assert_ok(wdr_kern_unload(&env.at, &err));
@@ -339,7 +318,7 @@ static void an_upgrade_puts_its_programs_where_jobs_run(void **state)
 	assert_int_equal(access(other, F_OK), -1);
 	/* The old process goes on with the maps that are now the new one's. */
 	wdr_kern_slot_drop(&s);
-	assert_int_equal(count_in("jobs"), 0);
+	assert_int_equal(kern_env_count_names(&env, "jobs"), 0);
 	assert_ok(wdr_kern_slot_new(old, &ask, &s, &err));
 	wdr_kern_slot_drop(&s);
 	assert_int_equal(wdr_kern_unload(&env.at, &err), -EBUSY);
@@ -372,7 +351,7 @@ static void an_upgrade_that_can_not_share_maps_waits(void **state)
 	wdr_kern_leave(old);
 	wdr_kern_freep(&old);
 	new = open_kern();
-	assert_int_equal(count_in("."), 1);
+	assert_int_equal(kern_env_count_names(&env, "."), 1);
 	wdr_kern_freep(&new);
 }
 

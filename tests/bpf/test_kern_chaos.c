@@ -65,48 +65,6 @@ static void be_busy(unsigned int seed, int cg, bool may_contain)
 	}
 }
 
-static int count_names(const char *name)
-{
-	char path[2 * KE_PATH];
-	int n = -2;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", env.bpffs, name);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (readdir(dir))
-		n++;
-	(void)closedir(dir);
-	return n;
-}
-
-static unsigned int count_bits(const __u64 *words, unsigned int n)
-{
-	unsigned int count = 0;
-
-	while (n-- > 0)
-		count += (unsigned int)__builtin_popcountll(words[n]);
-	return count;
-}
-
-static unsigned int count_entries(const char *map)
-{
-	int fd = kern_env_program(&env, map); /* pins are all in one folder */
-	unsigned char key[64], next[64];
-	const void *at = NULL;
-	unsigned int n = 0;
-
-	assert_true(fd >= 0);
-	while (!bpf_map_get_next_key(fd, at, next)) {
-		memcpy(key, next, sizeof(key));
-		at = key;
-		n++;
-	}
-	(void)close(fd);
-	return n;
-}
-
 static void wait_us(long us)
 {
 	const struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
@@ -158,15 +116,15 @@ static void leaves_nothing_however_it_is_killed(void **state)
 	shared_fd = kern_env_program(&env, "wdr_shared");
 	assert_ok(bpf_map_lookup_elem(shared_fd, &zero, &shared));
 	(void)close(shared_fd);
-	assert_int_equal(count_bits(shared.slots_used, WDR_SLOT_WORDS), 0);
-	assert_int_equal(count_bits(shared.sups_used, WDR_SUP_WORDS), 0);
-	assert_true(count_bits(shared.policies_used, WDR_SLOT_WORDS) <= IDLE_MAX);
-	assert_int_equal(count_names("jobs"), 0);
-	assert_int_equal(count_names("parents"), 1);
-	assert_int_equal(count_entries("wdr_cgroups"), 0);
-	assert_int_equal(count_entries("wdr_ifaces"), 0);
-	assert_int_equal(count_entries("wdr_denials"), 0);
-	assert_true(count_entries("wdr_rows") <= 2 * IDLE_MAX);
+	assert_int_equal(kern_env_count_bits(shared.slots_used, WDR_SLOT_WORDS), 0);
+	assert_int_equal(kern_env_count_bits(shared.sups_used, WDR_SUP_WORDS), 0);
+	assert_true(kern_env_count_bits(shared.policies_used, WDR_SLOT_WORDS) <= IDLE_MAX);
+	assert_int_equal(kern_env_count_names(&env, "jobs"), 0);
+	assert_int_equal(kern_env_count_names(&env, "parents"), 1);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_cgroups"), 0);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_denials"), 0);
+	assert_true(kern_env_count_keys(&env, "wdr_rows") <= 2 * IDLE_MAX);
 	assert_ok(wdr_kern_unload(&env.at, &err));
 }
 

@@ -35,32 +35,12 @@ static unsigned int count_loaded(void)
 {
 	int fd = kern_env_program(&env, "wdr_shared"); /* pins are all in one folder */
 	struct wdr_shared s;
-	unsigned int i, n = 0;
 	uint32_t zero = 0;
 
 	assert_true(fd >= 0);
 	assert_ok(bpf_map_lookup_elem(fd, &zero, &s));
 	(void)close(fd);
-	for (i = 0; i < WDR_SLOT_WORDS; i++)
-		n += (unsigned int)__builtin_popcountll(s.policies_used[i]);
-	return n;
-}
-
-static unsigned int count_rows(void)
-{
-	int fd = kern_env_program(&env, "wdr_rows");
-	struct wdr_egress_row_key key, next;
-	const void *at = NULL;
-	unsigned int n = 0;
-
-	assert_true(fd >= 0);
-	while (!bpf_map_get_next_key(fd, at, &next)) {
-		key = next;
-		at = &key;
-		n++;
-	}
-	(void)close(fd);
-	return n;
+	return kern_env_count_bits(s.policies_used, WDR_SLOT_WORDS);
 }
 
 static void equal_policies_are_loaded_once(void **state)
@@ -70,18 +50,18 @@ static void equal_policies_are_loaded_once(void **state)
 
 	(void)state;
 	a = start(cgroups[0], 1);
-	rows = count_rows();
+	rows = kern_env_count_keys(&env, "wdr_rows");
 	assert_int_equal(count_loaded(), 1);
 	b = start(cgroups[1], 1);
 	assert_int_equal(count_loaded(), 1);
-	assert_int_equal(count_rows(), rows);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_rows"), rows);
 	wdr_kern_slot_drop(&a);
 	wdr_kern_slot_drop(&b);
 	/* It stays for the next, who loads nothing. */
 	assert_int_equal(count_loaded(), 1);
 	a = start(cgroups[0], 1);
 	assert_int_equal(count_loaded(), 1);
-	assert_int_equal(count_rows(), rows);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_rows"), rows);
 	b = start(cgroups[1], 2);
 	assert_int_equal(count_loaded(), 2);
 	wdr_kern_slot_drop(&a);
@@ -99,10 +79,10 @@ static void few_stay_that_nobody_uses(void **state)
 		wdr_kern_slot_drop(&s);
 		assert_true(count_loaded() <= 1 + IDLE_MAX);
 		if (i == 10 + IDLE_MAX)
-			rows = count_rows();
+			rows = kern_env_count_keys(&env, "wdr_rows");
 	}
 	assert_int_equal(count_loaded(), 1 + IDLE_MAX);
-	assert_int_equal(count_rows(), rows);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_rows"), rows);
 	/* What is used is not among those that went. */
 	s = start(cgroups[0], 1);
 	assert_int_equal(count_loaded(), 1 + IDLE_MAX);

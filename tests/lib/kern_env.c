@@ -259,3 +259,45 @@ int kern_env_program(const struct kern_env *e, const char *name)
 		(void)closedir(at);
 	return fd;
 }
+
+int kern_env_count_names(const struct kern_env *e, const char *dir)
+{
+	char path[2 * KE_PATH];
+	int n = -2;
+	DIR *at;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", e->bpffs, dir);
+	at = opendir(path);
+	if (!at)
+		return 0;
+	while (readdir(at))
+		n++;
+	(void)closedir(at);
+	return n;
+}
+
+unsigned int kern_env_count_bits(const __u64 *words, unsigned int n)
+{
+	unsigned int count = 0;
+
+	while (n-- > 0)
+		count += (unsigned int)__builtin_popcountll(words[n]);
+	return count;
+}
+
+unsigned int kern_env_count_keys(const struct kern_env *e, const char *map)
+{
+	int fd = kern_env_program(e, map);
+	unsigned char key[64], next[64];
+	const void *at = NULL;
+	unsigned int n = 0;
+
+	assert_true(fd >= 0);
+	while (!bpf_map_get_next_key(fd, at, next)) {
+		memcpy(key, next, sizeof(key));
+		at = key;
+		n++;
+	}
+	(void)close(fd);
+	return n;
+}

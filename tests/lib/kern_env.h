@@ -49,5 +49,10 @@ unsigned int kern_env_slow(void);
 struct wdr_compiled *kern_env_compile(const char *network);
 void kern_env_policy(const struct wdr_compiled *c, struct wdr_kern_policy *ret);
 
-/* A descriptor of the pinned program @name; below 0: this kernel does not load it. */
+/* What is left: names in folder @dir of the bpffs, set bits, entries of the pinned map @map. */
+int kern_env_count_names(const struct kern_env *e, const char *dir);
+unsigned int kern_env_count_bits(const __u64 *words, unsigned int n);
+unsigned int kern_env_count_keys(const struct kern_env *e, const char *map);
+
+/* A descriptor of the pinned program, or map, @name; below 0: this kernel does not load it. */
 int kern_env_program(const struct kern_env *e, const char *name);
