@@ -7,17 +7,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "feed.h"
+#include "guest_event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_text(const struct wdr_guest_text *t)
-{
-	if (strnlen(t->s, sizeof(t->s)) == sizeof(t->s))
-		abort();
-}
 
 static void on_ready(void *userdata)
 {
@@ -29,17 +23,8 @@ static void on_event(const struct wdr_guest_event *ev, void *userdata)
 	struct wdr_feed_event again;
 
 	(void)userdata;
-	if (ev->type >= _WDR_GUEST_MAX || ev->type == WDR_GUEST_SYSCALL || ev->pid < 0 ||
-	    ev->tid < 0 || strnlen(ev->comm, sizeof(ev->comm)) == sizeof(ev->comm))
-		abort();
-	if (ev->type == WDR_GUEST_START || ev->type == WDR_GUEST_EXEC) {
-		check_text(&ev->exec.path);
-		check_text(&ev->exec.args);
-	}
-	if (ev->type == WDR_GUEST_OPEN)
-		check_text(&ev->open.path);
-	if (ev->type == WDR_GUEST_CONNECT && ev->connect.to.family &&
-	    ev->connect.to.family != AF_INET && ev->connect.to.family != AF_INET6)
+	check_guest_event(ev);
+	if (ev->type == WDR_GUEST_SYSCALL || ev->pid < 0 || ev->tid < 0)
 		abort();
 	wdr_feed_put_event(ev, &again);
 }
