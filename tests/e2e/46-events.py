@@ -12,9 +12,8 @@ from tap import ok
 if os.geteuid():
     tap.skip_all("needs root")
 BUILD = os.environ.get("WDR_BUILD", "build/plain")
-RUNSCS = [p for age in ("new", "old") if os.access(p := os.path.abspath(f"build/runsc/{age}/runsc"), os.X_OK)]
-if tap.SANITIZED:  # who reads what a guest tells has neither the memory nor the calls that the sanitizers need
-    RUNSCS = []
+# Who reads what a guest tells has neither the memory nor the calls that the sanitizers need.
+RUNSCS = [] if tap.SANITIZED else [path for _, path in tap.runscs()]
 IN_GUEST = os.getcwd() == "/warder"  # of check-kernels, which has no jsonschema
 if not IN_GUEST:
     import jsonschema

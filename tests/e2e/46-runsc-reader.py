@@ -254,11 +254,10 @@ def not_by_hand():
 
 if os.geteuid() != 0:
     skip_all("needs root")
-found = [(age, f"{TOP}/build/runsc/{age}/runsc") for age in ("new", "old")]
-found = [path for age, path in found if os.access(path, os.X_OK)]
+found = tap.runscs()
 if not found:
     skip_all("needs build/runsc (packaging/runsc.sh)")
-RUNSC = found[0]
+RUNSC = found[0][1]
 has_no_rights(RUNSC)
 killed(RUNSC)
 killed_before_the_program(RUNSC)

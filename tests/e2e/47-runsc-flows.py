@@ -134,8 +134,7 @@ def sent_again(age, runsc):
 
 if os.geteuid() != 0:
     skip_all("needs root")
-found = [(age, f"{TOP}/build/runsc/{age}/runsc") for age in ("new", "old")]
-found = [(age, path) for age, path in found if os.access(path, os.X_OK)]
+found = tap.runscs()
 if not found:
     skip_all("needs build/runsc (packaging/runsc.sh)")
 for age, path in found:

@@ -31,3 +31,10 @@ def end():
 def left():
     """What is left of jobs, of any Warder."""
     return glob.glob("/sys/fs/cgroup/**/warder*/**/j-*", recursive=True) + glob.glob("/run/warder/jobs/*")
+
+
+def runscs():
+    """(age, path) of each runsc that packaging/runsc.sh has brought, the current one first."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    found = [(age, f"{top}/build/runsc/{age}/runsc") for age in ("new", "old")]
+    return [(age, path) for age, path in found if os.access(path, os.X_OK)]
