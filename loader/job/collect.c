@@ -191,10 +191,10 @@ void wdr_job_collect_kernel(struct wdr_job *j)
 		collect_syscalls(j);
 }
 
-void wdr_job_cpu_finding(const struct wdr_policy *p, double cpus, uint64_t used_ns,
+void wdr_job_cpu_finding(const struct wdr_policy *p, double quota, uint64_t used_ns,
 			 enum wdr_finding_action action, struct wdr_result *r)
 {
-	double share = (double)used_ns / ((double)p->detect.cpu_for_ns * cpus);
+	double share = (double)used_ns / wdr_job_cpu_window_ns(p, quota);
 	struct wdr_finding f = {
 		.detector = "cpu",
 		.action = action,
@@ -213,7 +213,6 @@ void wdr_job_cpu_finding(const struct wdr_policy *p, double cpus, uint64_t used_
 void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_finding_action action)
 {
 	const struct wdr_policy *p = j->o.policy;
-	double cpus = p->limits.cpus > 0 ? p->limits.cpus : (double)sysconf(_SC_NPROCESSORS_ONLN);
 
-	wdr_job_cpu_finding(p, cpus, used_ns, action, &j->result);
+	wdr_job_cpu_finding(p, p->limits.cpus, used_ns, action, &j->result);
 }

@@ -45,9 +45,6 @@ bool wdr_contain_wants_cpu(const struct wdr_policy *p);
 int wdr_contain_watch(const char *name, const struct wdr_policy *p, double quota, pid_t pid,
 		      char place[WDR_CONTAIN_PATH_MAX], struct wdr_err *err) wdr_must_check;
 
-/* @quota, or all CPUs. */
-double wdr_contain_cpus(double quota);
-
 /*
  * What is known of the container, before wdr_contain_end(): CPU time, of cgroup @place as a whole
  * where that is still there; traffic and denials; in exit.reason and findings the kernel's verdict,

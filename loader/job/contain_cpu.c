@@ -9,6 +9,7 @@
 
 #include "job/contain.h"
 #include "job/contain_priv.h"
+#include "job/kernel.h"
 #include "kern/kern.h"
 #include "policy/policy.h"
 
@@ -18,12 +19,7 @@ bool wdr_contain_wants_cpu(const struct wdr_policy *p)
 	       (p->net.mode != WDR_NET_NONE && p->net.on_deny == WDR_ON_DENY_KILL);
 }
 
-double wdr_contain_cpus(double quota)
-{
-	return quota > 0 ? quota : (double)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-static struct wdr_kern_cpu wanted(const struct wdr_policy *p, double cpus)
+static struct wdr_kern_cpu wanted(const struct wdr_policy *p, double quota)
 {
 	struct wdr_kern_cpu c = { 0 };
 
@@ -33,7 +29,7 @@ static struct wdr_kern_cpu wanted(const struct wdr_policy *p, double cpus)
 		return c;
 	c.act = WDR_CPU_KILL;
 	c.window_ns = p->detect.cpu_for_ns;
-	c.max_ns = (uint64_t)((double)c.window_ns * cpus * p->detect.cpu_above);
+	c.max_ns = (uint64_t)(wdr_job_cpu_window_ns(p, quota) * p->detect.cpu_above);
 	return c;
 }
 
@@ -58,7 +54,7 @@ static int open_place(pid_t pid, char place[WDR_CONTAIN_PATH_MAX], struct wdr_er
 int wdr_contain_watch(const char *name, const struct wdr_policy *p, double quota, pid_t pid,
 		      char place[WDR_CONTAIN_PATH_MAX], struct wdr_err *err)
 {
-	struct wdr_kern_cpu c = wanted(p, wdr_contain_cpus(quota));
+	struct wdr_kern_cpu c = wanted(p, quota);
 	struct wdr_kern_slot *slot = NULL;
 	wdr_close_ int fd = -1;
 	int r;

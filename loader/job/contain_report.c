@@ -49,8 +49,7 @@ static void take_verdict(const struct wdr_live *live, const struct wdr_policy *p
 	case WDR_KILL_CPU_SHARE:
 		r->exit.reason = WDR_EXIT_CPU_BUDGET;
 		if (p)
-			wdr_job_cpu_finding(p, wdr_contain_cpus(quota), live->killed_value,
-					    WDR_FINDING_KILL, r);
+			wdr_job_cpu_finding(p, quota, live->killed_value, WDR_FINDING_KILL, r);
 		break;
 	case WDR_KILL_EGRESS:
 		r->exit.reason = WDR_EXIT_EGRESS;

@@ -101,17 +101,24 @@ void wdr_job_egress_addr(const struct wdr_prefix *p, struct wdr_egress_addr *ret
 	memcpy(ret->addr + 12, p->addr, 4);
 }
 
+double wdr_job_cpu_window_ns(const struct wdr_policy *p, double quota)
+{
+	double cpus = quota > 0 ? quota : (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (double)p->detect.cpu_for_ns * cpus;
+}
+
 static void ask_cpu(const struct wdr_job *j, struct wdr_kern_ask *ask)
 {
 	const struct wdr_policy *p = j->o.policy;
-	double cpus = p->limits.cpus > 0 ? p->limits.cpus : (double)sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (j->kernel_budget)
 		ask->cpu_budget_ns = p->limits.cpu_ns;
 	if (!on(j, WDR_PROT_DETECT_CPU))
 		return;
 	ask->cpu_window_ns = p->detect.cpu_for_ns;
-	ask->cpu_max_ns = (uint64_t)((double)p->detect.cpu_for_ns * cpus * p->detect.cpu_above);
+	ask->cpu_max_ns =
+		(uint64_t)(wdr_job_cpu_window_ns(p, p->limits.cpus) * p->detect.cpu_above);
 	ask->cpu_act = p->detect.cpu_action == WDR_DETECT_KILL ? WDR_CPU_KILL : WDR_CPU_ALERT;
 }
 

@@ -33,9 +33,12 @@ void wdr_job_collect_kernel(struct wdr_job *j);
 
 /* detect.cpu saw @used_ns of CPU within its window. */
 void wdr_job_add_cpu_finding(struct wdr_job *j, uint64_t used_ns, enum wdr_finding_action action);
-/* The same into @r, of a job that had @cpus CPUs. */
-void wdr_job_cpu_finding(const struct wdr_policy *p, double cpus, uint64_t used_ns,
+/* The same into @r, of a job that has @quota CPUs, 0: all. */
+void wdr_job_cpu_finding(const struct wdr_policy *p, double quota, uint64_t used_ns,
 			 enum wdr_finding_action action, struct wdr_result *r);
+
+/* CPU time, in ns, that a job with @quota CPUs (0: all) can use in detect.cpu's window. */
+double wdr_job_cpu_window_ns(const struct wdr_policy *p, double quota);
 
 /* Traffic and denials of @s into @r, rules by their names if @p is not NULL. -errno of a map. */
 int wdr_job_collect_slot(const struct wdr_kern_slot *s, const struct wdr_policy *p,
