@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/wdr_event.h"
+#include "base/wdr_io.h"
 #include "base/wdr_pidfd.h"
 #include "base/wdr_text.h"
 
@@ -61,20 +62,6 @@ static int open_pipes(const struct wdr_command_spec *spec, struct pipes *p)
 	return 0;
 }
 
-/* Descriptor @i of the command is src[i]; all of them first move out of each other's way. */
-static int place_fds(int *src, int n)
-{
-	for (int i = 0; i < n; i++) {
-		src[i] = fcntl(src[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-		if (src[i] < 0)
-			return -errno;
-	}
-	for (int i = 0; i < n; i++)
-		if (dup2(src[i], i) < 0)
-			return -errno;
-	return syscall(SYS_close_range, n, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
-}
-
 static int set_up_child(const struct wdr_command_spec *spec, struct pipes *p, pid_t parent)
 {
 	int src[FIRST_FREE_FD];
@@ -93,11 +80,11 @@ static int set_up_child(const struct wdr_command_spec *spec, struct pipes *p, pi
 	src[2] = spec->stdio[2] >= 0 ? spec->stdio[2] : p->err[1];
 	for (size_t i = 0; i < spec->n_fds; i++)
 		src[3 + i] = spec->fds[i];
-	/* place_fds() may land on the failure pipe. */
+	/* wdr_place_fds() may land on the failure pipe. */
 	p->fail[1] = fcntl(p->fail[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
 	if (p->fail[1] < 0)
 		return -errno;
-	return place_fds(src, 3 + (int)spec->n_fds);
+	return wdr_place_fds(src, 3 + (int)spec->n_fds, FIRST_FREE_FD);
 }
 
 static void run_child(const struct wdr_command_spec *spec, struct pipes *p, pid_t parent)

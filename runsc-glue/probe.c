@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/wdr_hash.h"
 #include "base/wdr_io.h"
 #include "base/wdr_log.h"
 #include "command.h"
@@ -103,10 +104,8 @@ static int64_t boot_seconds(void)
 static void cache_name(const char *dir, const struct wdr_runsc_key *k, const char *suffix,
 		       char path[PATH_MAX])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	uint64_t h = wdr_hash_add(WDR_HASH_START, k->path, strlen(k->path));
 
-	for (const char *c = k->path; *c; c++)
-		h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
 	(void)snprintf(path, PATH_MAX, "%s/runsc-%016llx%s", dir, (unsigned long long)h, suffix);
 }
 

@@ -153,3 +153,16 @@ int wdr_close_except(int *keep, size_t n)
 	}
 	return syscall(SYS_close_range, from, ~0U, 0) < 0 ? -errno : 0;
 }
+
+int wdr_place_fds(int *src, int n, int above)
+{
+	for (int i = 0; i < n; i++) {
+		src[i] = fcntl(src[i], F_DUPFD_CLOEXEC, above);
+		if (src[i] < 0)
+			return -errno;
+	}
+	for (int i = 0; i < n; i++)
+		if (dup2(src[i], i) < 0)
+			return -errno;
+	return syscall(SYS_close_range, n, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+}

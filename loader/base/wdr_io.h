@@ -34,3 +34,10 @@ int wdr_pread_all(int fd, void *buf, size_t n, off_t offset) wdr_must_check;
  * close_range(2).
  */
 int wdr_close_except(int *keep, size_t n) wdr_must_check;
+
+/*
+ * In a child, before its exec: make descriptor i a copy of src[i] for each of the @n, and let all
+ * others close at the exec. Copies are first put at @above, which is at least @n, or higher, out of
+ * each other's way. 0 or the -errno of fcntl(2), dup2(2), close_range(2).
+ */
+int wdr_place_fds(int *src, int n, int above) wdr_must_check;

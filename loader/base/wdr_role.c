@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/wdr_io.h"
 #include "base/wdr_pidfd.h"
 
 #define FREE_FD (WDR_ROLE_FDS + WDR_ROLE_MAX_FDS) /* from here on nothing is in the way */
@@ -25,7 +26,7 @@ struct start {
 	pid_t parent;
 };
 
-/* Where a copy of each belongs; all of them first move out of each other's way. */
+/* Also the program, which must not be where another belongs. */
 static int place_fds(const struct start *s, int *ret_exe)
 {
 	int src[FREE_FD], n = WDR_ROLE_FDS + (int)s->n;
@@ -34,18 +35,8 @@ static int place_fds(const struct start *s, int *ret_exe)
 	src[WDR_ROLE_SOCK] = s->sock;
 	for (size_t i = 0; i < s->n; i++)
 		src[WDR_ROLE_FDS + i] = s->fds[i];
-	for (int i = 0; i < n; i++) {
-		src[i] = fcntl(src[i], F_DUPFD_CLOEXEC, FREE_FD);
-		if (src[i] < 0)
-			return -errno;
-	}
 	*ret_exe = fcntl(s->exe, F_DUPFD_CLOEXEC, FREE_FD);
-	if (*ret_exe < 0)
-		return -errno;
-	for (int i = 0; i < n; i++)
-		if (dup2(src[i], i) < 0)
-			return -errno;
-	return syscall(SYS_close_range, n, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return *ret_exe < 0 ? -errno : wdr_place_fds(src, n, FREE_FD);
 }
 
 static int set_up(const struct start *s, int *ret_exe)

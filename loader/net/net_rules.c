@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/wdr_hash.h"
 #include "net_priv.h"
 
 #define TEXT_MAX 16384
@@ -138,9 +139,7 @@ int wdr_net_rules_text(const struct wdr_net_guard *g, char **ret)
 
 uint64_t wdr_net_rules_hash(const char *text)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	uint64_t h = wdr_hash_add(WDR_HASH_START, text, strlen(text));
 
-	for (const char *p = text; *p; p++)
-		h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
 	return h ? h : 1;
 }

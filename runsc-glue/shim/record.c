@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/wdr_hash.h"
 #include "base/wdr_io.h"
 #include "state.h"
 
@@ -71,16 +72,15 @@ int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
 	return 0;
 }
 
-/* Ids and roots are paths and may be long: the file is named by their hash (FNV-1a). */
+/* Ids and roots are paths and may be long: the file is named by their hash. */
 static void file_of(const char *dir, const char *root, const char *id, char path[PATH_MAX])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	const char *const parts[] = { root, id };
+	uint64_t h = WDR_HASH_START;
 
 	for (size_t i = 0; i < 2; i++) {
-		for (const char *c = parts[i]; *c; c++)
-			h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-		h = (h ^ '/') * UINT64_C(0x100000001b3);
+		h = wdr_hash_add(h, parts[i], strlen(parts[i]));
+		h = wdr_hash_add(h, "/", 1);
 	}
 	(void)snprintf(path, PATH_MAX, "%s/%016llx" SUFFIX, dir, (unsigned long long)h);
 }

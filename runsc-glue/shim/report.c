@@ -11,33 +11,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/wdr_io.h"
+#include "base/wdr_hash.h"
+#include "base/wdr_lines.h"
 #include "base/wdr_text.h"
 
 #define VERSION	  1
 #define MAX_TRIES 16 /* others may rotate the file while we open it */
 
-static uint64_t mix(uint64_t h, const void *data, size_t n)
-{
-	const unsigned char *c = data;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ c[i]) * UINT64_C(0x100000001b3); /* FNV-1a, draft-eastlake-fnv */
-	return h;
-}
-
 void wdr_shim_report_mark(const struct wdr_policy *p, char mark[WDR_SHIM_MARK_MAX])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = WDR_HASH_START;
 
 	for (size_t i = 0; i < p->net.n_rules; i++) {
 		const char *name = p->net.rules[i].name;
 
-		h = mix(h, name ? name : "", name ? strlen(name) + 1 : 1);
+		h = wdr_hash_add(h, name ? name : "", name ? strlen(name) + 1 : 1);
 	}
-	h = mix(h, &p->limits.cpu_ns, sizeof(p->limits.cpu_ns));
-	h = mix(h, &p->detect.cpu_for_ns, sizeof(p->detect.cpu_for_ns));
-	h = mix(h, &p->detect.cpu_above, sizeof(p->detect.cpu_above));
+	h = wdr_hash_add(h, &p->limits.cpu_ns, sizeof(p->limits.cpu_ns));
+	h = wdr_hash_add(h, &p->detect.cpu_for_ns, sizeof(p->detect.cpu_for_ns));
+	h = wdr_hash_add(h, &p->detect.cpu_above, sizeof(p->detect.cpu_above));
 	(void)snprintf(mark, WDR_SHIM_MARK_MAX, "%016llx", (unsigned long long)h);
 }
 
@@ -131,7 +123,7 @@ int wdr_shim_report_write(const char *file, json_t *line, off_t max_bytes)
 	wdr_free_ char *json = json_dumps(line, JSON_COMPACT);
 	wdr_free_ char *text = NULL;
 	wdr_close_ int fd = -1;
-	struct stat st;
+	struct wdr_lines lines;
 	int n, r;
 
 	n = json ? asprintf(&text, "%s\n", json) : -1;
@@ -140,10 +132,9 @@ int wdr_shim_report_write(const char *file, json_t *line, off_t max_bytes)
 	fd = open_locked(file, max_bytes);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	r = wdr_write_all(fd, text, (size_t)n);
-	if (r < 0 && S_ISREG(st.st_mode))
-		(void)!ftruncate(fd, st.st_size); /* half a line would spoil the next one */
+	wdr_lines_init(&lines, fd);
+	wdr_lines_put(&lines, WDR_TAKE_PTR(text), (size_t)n, UINT64_MAX);
+	r = lines.rest ? -EAGAIN : lines.error; /* of a pipe that is full a part is out */
+	wdr_lines_done(&lines);
 	return r;
 }
