@@ -11,7 +11,7 @@ which WDR_MUST_RUN=1 makes a failure. A test fails too if it ends before its pla
 deadline or leaves a process or a mount behind. In its first 20 lines a test may say
 
     # timeout: SECONDS      instead of its tier's
-    # parallel: yes         it may share the machine with others (tiers lint, unit, fuzz, san do)
+    # parallel: yes         it may share the machine with others (tiers lint, unit, fuzz, san, kernels do)
 
 Each test gets TMPDIR of its own and WDR_BUILD. Results go to build/results/TIER.jsonl; --total
 sums them up and prints the one line "N passed, N failed, N skipped".
@@ -42,7 +42,7 @@ TIERS = {
     "valgrind": Tier(300, parallel=True), "fuzz-smoke": Tier(3700, parallel=True),
     "bpf": Tier(60, root=True), "integration": Tier(60, root=True),
     "e2e": Tier(120, root=True), "san-e2e": Tier(120, root=True, times=3),
-    "engines": Tier(120, root=True), "kernels": Tier(1500),
+    "engines": Tier(120, root=True), "kernels": Tier(3000, parallel=True),
 }
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
