@@ -139,6 +139,13 @@ static const char *const refused_strict[] = {
 	"personality",
 };
 
+/*
+ * Answered as by a kernel that is older: their flags are in memory, where a filter can't look, and
+ * callers fall back on clone and openat. ACT_TRACE without a tracer is ENOSYS, and nobody traces
+ * here; gVisor knows no other way to it, since it answers EPERM whatever "errnoRet" says.
+ */
+static const char *const unknown[] = { "clone3", "openat2" };
+
 struct filter {
 	const struct wdr_policy *p;
 	const char *action;
@@ -159,32 +166,42 @@ static bool is_strict(const struct wdr_policy *p)
 	return !strcmp(p->syscalls.profile, "strict");
 }
 
-static void add_name(const struct filter *f, json_t *names, const char *name, int *failed)
+/* Of @names those that the policy says nothing about itself, to @ret. */
+static void add_names(struct filter *f, json_t *ret, const char *const *names, size_t n)
 {
 	const struct wdr_policy *p = f->p;
 
-	if (listed(p->syscalls.allow, p->syscalls.n_allow, name) ||
-	    listed(p->syscalls.deny, p->syscalls.n_deny, name))
-		return; /* allowed, or added below with what the policy denies */
-	*failed |= json_array_append_new(names, json_string(name));
+	for (size_t i = 0; i < n; i++)
+		if (!listed(p->syscalls.allow, p->syscalls.n_allow, names[i]) &&
+		    !listed(p->syscalls.deny, p->syscalls.n_deny, names[i]))
+			f->failed |= json_array_append_new(ret, json_string(names[i]));
 }
 
-static void add_names(struct filter *f)
+/* A rule for whole calls, unless there are none. Takes @names. */
+static void add_name_rule(struct filter *f, json_t *names, const char *action)
+{
+	f->failed |= !names;
+	if (json_array_size(names) == 0)
+		json_decref(names);
+	else
+		f->failed |= json_array_append_new(
+			f->rules, json_pack("{s:o, s:s}", "names", names, "action", action));
+}
+
+static void add_name_rules(struct filter *f)
 {
 	const struct wdr_policy *p = f->p;
-	json_t *names = json_array();
-	int failed = !names;
+	json_t *names = json_array(), *missing = json_array();
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		add_name(f, names, refused[i], &failed);
-	for (size_t i = 0; is_strict(p) && i < sizeof(refused_strict) / sizeof(refused_strict[0]);
-	     i++)
-		add_name(f, names, refused_strict[i], &failed);
+	add_names(f, names, refused, sizeof(refused) / sizeof(refused[0]));
+	if (is_strict(p))
+		add_names(f, names, refused_strict,
+			  sizeof(refused_strict) / sizeof(refused_strict[0]));
 	for (size_t i = 0; i < p->syscalls.n_deny; i++)
-		failed |= json_array_append_new(names, json_string(p->syscalls.deny[i]));
-	f->failed |= failed;
-	f->failed |= json_array_append_new(
-		f->rules, json_pack("{s:o, s:s}", "names", names, "action", f->action));
+		f->failed |= json_array_append_new(names, json_string(p->syscalls.deny[i]));
+	add_name_rule(f, names, f->action);
+	add_names(f, missing, unknown, sizeof(unknown) / sizeof(unknown[0]));
+	add_name_rule(f, missing, "SCMP_ACT_TRACE");
 }
 
 static bool whole(const struct filter *f, const char *call)
@@ -321,7 +338,7 @@ json_t *wdr_bundle_seccomp(const struct wdr_policy *p)
 		.failed = !rules,
 	};
 
-	add_names(&f);
+	add_name_rules(&f);
 	add_arg_rules(&f);
 	if (f.failed)
 		return NULL;

@@ -84,6 +84,17 @@ job() {
 	eval "run warder run -q -v $A:/attacks -v $TMPDIR/d:/data $out $1 -- $2"
 }
 
+# stopped EXPECT WHAT: the last job ended in that way, and the host's process lives
+stopped() {
+	case "$1 $RC $OUT" in
+	*"refused 1 refused: "* | "bounded 1 refused: "* | "killed 137 "* | "bounded 137 "*) bad=0 ;;
+	"native refused "*) native && bad=1 || bad=0 ;;
+	*) bad=1 ;;
+	esac
+	kill -0 "$VICTIM" || bad=1
+	tap_result "$bad" "$2: $1" || tap_show
+}
+
 # unmountable COMMAND: it needs a writable mount, and there can be none
 unmountable() {
 	case $1 in

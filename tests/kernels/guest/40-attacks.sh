@@ -17,10 +17,7 @@ attack() {
 	"--user 0") printf 'echo "@ %s"; %s\n' "$1" "$(eval "echo \"$6\"")" >>"$A/all-root" ;;
 	*)
 		job "$5" "$6"
-		case "$3 $RC $OUT" in
-		"refused 1 refused: "* | "killed 137 "*) tap_result 0 "$1: $3" ;;
-		*) tap_result 1 "$1: $3" || tap_show ;;
-		esac
+		stopped "$3" "$1"
 		;;
 	esac
 }
