@@ -13,7 +13,7 @@ native && ROUNDS=200 WITHIN=0.012 || ROUNDS=40 WITHIN=0.4
 # Processes of any job: those in its cgroup. Zombies that their new parent has yet to reap are left out.
 alive() {
 	for of in $(grep -ls '/j-' /proc/[0-9]*/cgroup); do
-		ps -o stat=,pid=,args= "$(basename "${of%/cgroup}")" | grep -v '^Z'
+		ps -o stat=,pid=,args= "$(basename "${of%/cgroup}")" | awk '$1 !~ /^Z/'
 	done | grep .
 }
 
