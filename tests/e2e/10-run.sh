@@ -3,7 +3,7 @@
 # `warder run`: a program's streams, status, files and surroundings are what the README says.
 # timeout: 120
 . "$(dirname "$0")/../lib/tap.sh"
-need python3 sqlite3 gcc bash
+need python3 sqlite3 gcc bash busybox
 begin
 flat() { printf %s "$OUT" | tr -s '\n\t ' ' '; } # on one line
 
@@ -42,7 +42,7 @@ is "it sees no variable but those named" "$(echo "$OUT" | sort | tr '\n' ' ')" \
 	"HOME=/home/user LANG=C.UTF-8 OTHER=x PASSED=seen PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=user "
 run warder run -w /tmp -- pwd
 is "it starts where it is told" "$OUT" /tmp
-run warder run -- sh -c 'ls /proc/self/fd | wc -w'
+run warder run -- sh -c 'busybox ls /proc/self/fd | wc -w'
 is "it inherits three descriptors (and ls one more)" "$OUT" 4
 exec 7</etc/passwd
 run warder run -- sh -c 'cat <&7'
@@ -62,8 +62,8 @@ native || run warder run -- sh -c 'touch /x /usr/x /etc/x /dev/x 2>&1 | grep -c 
 is "and nowhere else" "$OUT" 4
 run warder run -- sh -c 'echo a >/dev/stdout; echo b >/dev/stderr; cat /dev/stdin'
 is "/dev/stdin, stdout, stderr can be opened" "$OUT/$ERR" a/b
-run warder run -- sh -c 'ls /..; cd /; cd ..; pwd; ls /proc/1/root/ 2>&1'
-is "above its root is its root" "$(echo "$OUT" | sed -n 1,12p)" "$(warder run -- ls / | sed -n 1,12p)"
+run warder run -- sh -c 'busybox ls /..; cd /; cd ..; pwd; busybox ls /proc/1/root/ 2>&1'
+is "above its root is its root" "$(echo "$OUT" | sed -n 1,12p)" "$(warder run -- busybox ls / | sed -n 1,12p)"
 run warder run -- sh -c 'cat /etc/resolv.conf; grep -c . /etc/passwd; getent hosts localhost | wc -l'
 is "its /etc is its own" "$(flat)" "3 1"
 run warder run -- python3 -c 'import socket as s

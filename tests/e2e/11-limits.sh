@@ -5,7 +5,7 @@
 # shellcheck disable=SC2016 # what the job's own shell expands
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
-need python3 jq
+need python3 jq busybox
 begin
 flat() { printf %s "$OUT" | tr -s '\n\t ' ' '; } # on one line
 
@@ -62,8 +62,8 @@ try:
   while True: f.append(os.open("/dev/null",0))
 except OSError: print(len(f)+3)')" 32
 policy file_size '"1M"'
-is "file size" "$(warder run -p "$TMPDIR/p.json" -- sh -c 'head -c 2M /dev/zero >/tmp/x; stat -c %s /tmp/x' 2>/dev/null)" 1048576
-is "disk" "$(warder run --disk 1M -- sh -c 'head -c 2M /dev/zero >/tmp/x 2>/dev/null; stat -c %s /tmp/x' | awk '{print ($1 >= 1000000 && $1 < 1200000) ? "yes" : $1}')" yes
+is "file size" "$(warder run -p "$TMPDIR/p.json" -- sh -c 'head -c 2M /dev/zero >/tmp/x; busybox stat -c %s /tmp/x' 2>/dev/null)" 1048576
+is "disk" "$(warder run --disk 1M -- sh -c 'head -c 2M /dev/zero >/tmp/x 2>/dev/null; busybox stat -c %s /tmp/x' | awk '{print ($1 >= 1000000 && $1 < 1200000) ? "yes" : $1}')" yes
 is "disk is one total" "$(warder run --disk 1M -- sh -c 'for d in /tmp /dev/shm ~; do head -c 600K /dev/zero >$d/x 2>/dev/null; done; cat /tmp/x /dev/shm/x ~/x | wc -c' | awk '{print ($1 >= 1000000 && $1 < 1200000) ? "yes" : $1}')" yes
 # gVisor keeps names in its own memory, which is limited as such.
 native && is "disk limits how many files there are" "$(warder run --disk 1M -- python3 -c 'import os

@@ -12,14 +12,14 @@ mkdir -p "$D/sub" && echo text >"$D/file" && chown -R 4242:4343 "$D" && chmod 70
 
 is "a mount shows its source" "$(warder run -v "$D:/data" -- cat /data/file)" text
 is "read-only unless rw" "$(warder run -v "$D:/data" -- sh -c 'touch /data/x 2>&1 | grep -c Read-only')" 1
-is "the owner is the job's user inside" "$(warder run -v "$D:/data:rw" -- stat -c %u:%g /data /data/file | tr '\n' ' ')" "1000:1000 1000:1000 "
+is "the owner is the job's user inside" "$(warder run -v "$D:/data:rw" -- busybox stat -c %u:%g /data /data/file | tr '\n' ' ')" "1000:1000 1000:1000 "
 warder run -v "$D:/data:rw" -- sh -c 'echo new >/data/new; mkdir /data/dir; mv /data/file /data/sub/file'
 is "new files are the owner's outside" "$(stat -c %u:%g "$D/new" "$D/dir" "$D/sub/file" | tr '\n' ' ')" "4242:4343 4242:4343 4242:4343 "
 warder run -v "$D:/data:rw" -- sh -c 'cp /usr/bin/id /data/suid; chmod 4755 /data/suid' 2>/dev/null
 is "a setuid program in it gains nothing" "$(warder run -v "$D:/data" --user 2000 -- /data/suid -u 2>/dev/null)" 2000
 is "a file can be mounted" "$(warder run -v "$D/sub/file:/etc/my.conf" -- cat /etc/my.conf)" text
 is "a missing target is made in the view" "$(warder run -v "$D/sub:/opt/a/b" -- cat /opt/a/b/file)" text
-is "also below the host's /usr" "$(warder run -v "$D/sub:/usr/local/here" -- sh -c 'cat /usr/local/here/file; ls /usr/local | grep -c ^bin')" "$(printf 'text\n1')"
+is "also below the host's /usr" "$(warder run -v "$D/sub:/usr/local/here" -- sh -c 'cat /usr/local/here/file; busybox ls /usr/local | grep -c ^bin')" "$(printf 'text\n1')"
 ok "never on the host" test ! -e /opt/a -a ! -e /usr/local/here -a ! -e /etc/my.conf
 exits "not inside a mount of the user's" 125 warder run -v "$D:/data" -v "$D/sub:/data/deeper/x" -- true
 like "and says so" "$ERR" '/data/deeper/x would have to be created'
@@ -32,7 +32,7 @@ is "a deep one, then one above it" "$(warder run -v "$TMPDIR/a:/usr/local/lib/x/
 is "and the other way round" "$(warder run -v "$TMPDIR/b:/usr/b" -v "$TMPDIR/a:/usr/local/lib/x/a" -- cat /usr/local/lib/x/a /usr/b | tr '\n' ' ')" "A B "
 set --
 for i in $(seq 64); do set -- "$@" -v "$TMPDIR/a:/usr/m$((i % 8))/$i"; done
-is "64 of them" "$(warder run "$@" -- sh -c 'cat /usr/m*/* | grep -c A; ls -d /usr/bin')" "$(printf '64\n/usr/bin')"
+is "64 of them" "$(warder run "$@" -- sh -c 'cat /usr/m*/* | grep -c A; busybox ls -d /usr/bin')" "$(printf '64\n/usr/bin')"
 exits "but not 65" 125 warder run "$@" -v "$TMPDIR/a:/usr/m" -- true
 is "a later mount on the same target counts" "$(warder run -v "$TMPDIR/a:/x" -v "$TMPDIR/b:/x" -- cat /x)" B
 if native; then
@@ -52,7 +52,7 @@ exits "and a mount without one" 125 warder run -v "$D" -- true
 exits "a missing workdir is refused" 125 warder run -w /no/dir -- true
 ok "a mounted one is good" warder run -v "$D:/data" -w /data/sub -- test -f file
 is "a job can't remount" "$(warder run -v "$D:/data" -- sh -c 'mount -o remount,rw /data 2>&1 | grep -c superuser')" 1
-is "nor unmount" "$(warder run -v "$D:/data" -- sh -c '(umount /data; umount -l /data) 2>/dev/null; ls /data | grep -c sub')" 1
+is "nor unmount" "$(warder run -v "$D:/data" -- sh -c '(umount /data; umount -l /data) 2>/dev/null; busybox ls /data | grep -c sub')" 1
 
 R=$TMPDIR/root
 mkdir -p "$R/bin" "$R/lib64" "$R/etc"

@@ -9,8 +9,8 @@
 # shellcheck source=tests/lib/tap.sh
 . "$(dirname "$0")/../lib/tap.sh"
 need ip nft jq busybox
-AGE=${WDR_RUNSC_AGE:-new}
-RUNSC=$TOP/build/runsc/$AGE/runsc
+AGE=${1:-new}
+RUNSC=$WDR_RUNSC
 [ -x "$RUNSC" ] || skip_all "needs $RUNSC (packaging/runsc.sh)"
 # shellcheck source=tests/lib/engine_lab.sh
 . "$(dirname "$0")/../lib/engine_lab.sh"

@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # In gVisor, too, every attack is refused, and none reaches the host.
 # timeout: 240
-WDR_BACKEND=runsc exec sh "$(dirname "$0")/50-attacks.sh"
+WDR_BACKEND=runsc exec sh "$(dirname "$0")/50-attacks.sh" "$@"

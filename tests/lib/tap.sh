@@ -25,9 +25,10 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 WDR_BUILD=${WDR_BUILD:-$TOP/build/plain}
 PATH=$WDR_BUILD/bin:$PATH:/usr/sbin:/sbin
 # Which backend `warder run` takes where a test does not say: a test of the other one sets it and
-# tells the same story again. A runsc that happens to be on PATH changes nothing.
+# tells the same story again, with the runsc that its argument names (new, old). A runsc that happens to be
+# on PATH changes nothing.
 WDR_BACKEND=${WDR_BACKEND:-native}
-WDR_RUNSC=${WDR_RUNSC:-$TOP/build/runsc/new/runsc}
+WDR_RUNSC=${WDR_RUNSC:-$TOP/build/runsc/${1:-new}/runsc}
 WARDER_RUNSC=/no/runsc
 [ "$WDR_BACKEND" != runsc ] || WARDER_RUNSC=$WDR_RUNSC
 # A test that is run by hand, without the runner, must not take the machine's own for its playground.
