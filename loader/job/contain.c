@@ -150,6 +150,8 @@ static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, 
 	r = wdr_kern_slot_new(k, &ask, &slot, err);
 	if (r == 0 && netns)
 		r = link_peers(slot, netns, err);
+	if (r < 0 && slot)
+		wdr_kern_slot_unlink(slot);
 	if (r < 0) {
 		wdr_kern_slot_drop(&slot);
 		wdr_kern_leave(k);

@@ -60,6 +60,12 @@ int wdr_contain_collect(const char *name, const char *place, const struct wdr_po
  */
 int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err) wdr_must_check;
 
+/*
+ * Before wdr_contain_end(), of a container that is known to be gone: its interfaces may be used by
+ * others. Without this they stay closed for as long as they live.
+ */
+void wdr_contain_release(const char *name);
+
 /* The container is gone: undo, killing what is left in its cgroup. Also twice, also by another
  * process than the one that began. Failures are logged. */
 void wdr_contain_end(const char *name);

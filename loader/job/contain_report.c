@@ -59,20 +59,44 @@ static void take_verdict(const struct wdr_live *live, const struct wdr_policy *p
 	}
 }
 
+/* The slot of a container, without taking it over. */
+static int find(const char *name, struct wdr_kern **ret_k, struct wdr_kern_slot **ret,
+		struct wdr_err *err)
+{
+	wdr_kern_ struct wdr_kern *k = NULL;
+	wdr_close_ int fd = -1;
+	int r;
+
+	r = wdr_contain_mark(name, &fd, err);
+	if (r == 0)
+		r = wdr_kern_open(NULL, &k, err);
+	if (r == 0)
+		r = wdr_kern_slot_look(k, fd, ret, err);
+	if (r == 0)
+		*ret_k = WDR_TAKE_PTR(k);
+	return r;
+}
+
+void wdr_contain_release(const char *name)
+{
+	wdr_kern_ struct wdr_kern *k = NULL;
+	struct wdr_kern_slot *slot = NULL;
+
+	if (find(name, &k, &slot, NULL) < 0)
+		return; /* nothing that could be let go, or another has done it */
+	wdr_kern_slot_unlink(slot);
+	wdr_kern_slot_unlook(&slot);
+}
+
 static int look(const char *name, const struct wdr_policy *p, double quota, struct wdr_result *r,
 		struct wdr_err *err)
 {
 	wdr_kern_ struct wdr_kern *k = NULL;
 	struct wdr_kern_slot *slot = NULL;
-	wdr_close_ int fd = -1;
 	struct wdr_live live;
 	int e;
 
-	e = wdr_contain_mark(name, &fd, err);
-	if (e == 0)
-		e = wdr_kern_open(NULL, &k, err);
-	if (e == 0)
-		e = wdr_kern_slot_look(k, fd, &slot, err);
+	e = find(name, &k, &slot, err);
 	if (e < 0)
 		return e;
 	wdr_kern_slot_live(slot, &live);

@@ -227,6 +227,14 @@ static void detach_direction(unsigned int ifindex, unsigned int i)
 	(void)bpf_tc_detach(&hook, &opts);
 }
 
+void wdr_kern_detach_iface(unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < COUNT(tc_programs); i++) {
+		if (is_our_filter(ifindex, tc_programs[i].point, tc_programs[i].prog))
+			detach_direction(ifindex, i);
+	}
+}
+
 int wdr_kern_attach_iface(struct wdr_kern *k, unsigned int ifindex, struct wdr_err *err)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex,

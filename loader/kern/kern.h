@@ -157,11 +157,18 @@ int wdr_kern_slot_watch(struct wdr_kern_slot *s, int cgroup_fd, const struct wdr
  * namespace; before the job's end is up. @self4 and @self6 are the job's addresses, mapped: other
  * sources are refused; NULL: none is known, any passes. clsact is made if it is not there; other
  * filters stay. The filters live and end with the interface.
- * -EEXIST if a foreign filter holds our place in both directions; -ENODEV.
+ * -EEXIST if a foreign filter holds our place in both directions; -EBUSY, for a contained slot, if it
+ * is that of another slot; -ENODEV.
  */
 int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		       const struct wdr_egress_addr *self4, const struct wdr_egress_addr *self6,
 		       struct wdr_err *err) wdr_must_check;
+
+/*
+ * Take the filters off its interfaces, and let these go: for a job that is known to have ended. Else
+ * they deny all that comes through there, for as long as the interface lives.
+ */
+void wdr_kern_slot_unlink(struct wdr_kern_slot *s);
 
 /* What the programs counted; struct wdr_live says what and in which units. */
 void wdr_kern_slot_live(const struct wdr_kern_slot *s, struct wdr_live *ret);

@@ -246,6 +246,8 @@ void wdr_kern_attach_trim(struct wdr_kern *k);
 /* Put the tc programs on both directions of @ifindex. */
 int wdr_kern_attach_iface(struct wdr_kern *k, unsigned int ifindex,
 			  struct wdr_err *err) wdr_must_check;
+/* Take them off again, where they are. */
+void wdr_kern_detach_iface(unsigned int ifindex);
 void wdr_kern_replace_iface(unsigned int ifindex, const int *prog_fd);
 
 /* -- replace.c, under the lock -- */
@@ -265,8 +267,8 @@ int wdr_kern_table_err(struct wdr_err *err, int r, const char *what);
 /* Each interface that is some slot's, with its number. */
 void wdr_kern_ifaces_each(struct wdr_kern *k, void (*each)(void *arg, uint32_t ifindex, uint32_t n),
 			  void *arg);
-/* Forget the interfaces of slot @n, all of them. */
-void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n);
+/* Forget the interfaces of slot @n, all of them; @open: and let through them what comes. */
+void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n, bool open);
 /* Remove the denials of slot @n, and the flows of @job. What can't be removed stays bounded. */
 void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n);
 void wdr_kern_flows_drop(struct wdr_kern *k, uint64_t job);

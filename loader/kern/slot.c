@@ -171,14 +171,36 @@ uint32_t wdr_kern_slot_first_pid(const struct wdr_kern_slot *s)
 	return s->kern_ref->slots[s->n].init_pid;
 }
 
+/*
+ * A container of an engine comes into a network namespace that others may be in, and to whom an
+ * interface belongs must not depend on who came last.
+ */
+static int enter_iface(struct wdr_kern *k, uint32_t n, uint32_t ifindex, struct wdr_err *err)
+{
+	bool alone = k->slots[n].flags & WDR_SLOT_CONTAIN;
+	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES);
+	uint32_t had;
+	int r = fd < 0 ? fd : bpf_map_update_elem(fd, &ifindex, &n, alone ? BPF_NOEXIST : BPF_ANY);
+
+	if (r == -EEXIST && !bpf_map_lookup_elem(fd, &ifindex, &had)) {
+		if (had != n && k->slots[had % WDR_SLOTS_MAX].job)
+			return wdr_err_set(
+				err, -EBUSY,
+				"interface %u is held to the policy of another container "
+				"in this network namespace: it can have one",
+				ifindex);
+		r = bpf_map_update_elem(fd, &ifindex, &n, BPF_ANY);
+	}
+	return r < 0 ? wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces") : 0;
+}
+
 int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		       const struct wdr_egress_addr *self4, const struct wdr_egress_addr *self6,
 		       struct wdr_err *err)
 {
 	struct wdr_kern *k = s->kern_ref;
 	struct wdr_slot *slot = &k->slots[s->n];
-	uint32_t key = ifindex;
-	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES), r;
+	int r;
 
 	if (self4)
 		memcpy(slot->self[0], self4->addr, sizeof(slot->self[0]));
@@ -187,10 +209,17 @@ int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 	/* First, so that whoever sweeps knows what to look for. */
 	slot->ifindex = ifindex;
 	slot->n_ifaces += slot->n_ifaces < UINT8_MAX;
-	r = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &s->n, BPF_ANY);
-	if (r < 0)
-		return wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces");
-	return wdr_kern_attach_iface(k, ifindex, err);
+	r = enter_iface(k, s->n, ifindex, err);
+	return r < 0 ? r : wdr_kern_attach_iface(k, ifindex, err);
+}
+
+void wdr_kern_slot_unlink(struct wdr_kern_slot *s)
+{
+	struct wdr_kern *k = s->kern_ref;
+	wdr_close_ int lock = -1;
+
+	if (wdr_kern_lock_current(k, &lock, NULL) >= 0 && k->slots[s->n].job == s->job)
+		wdr_kern_ifaces_drop(k, s->n, true);
 }
 
 void wdr_kern_slot_live(const struct wdr_kern_slot *s, struct wdr_live *ret)
@@ -208,7 +237,7 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 	if (job)
 		wdr_kern_detach_job(k, job);
 	__atomic_store_n(&slot->job, 0, __ATOMIC_RELEASE);
-	wdr_kern_ifaces_drop(k, n);
+	wdr_kern_ifaces_drop(k, n, false);
 	wdr_kern_denials_drop(k, n);
 	if (k->live[n].out_packets)
 		wdr_kern_flows_drop(k, job);

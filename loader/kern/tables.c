@@ -36,6 +36,7 @@ void wdr_kern_ifaces_each(struct wdr_kern *k, void (*each)(void *arg, uint32_t i
 struct dropping {
 	struct wdr_kern *k;
 	uint32_t n;
+	bool open;
 };
 
 static void drop_iface(void *arg, uint32_t ifindex, uint32_t n)
@@ -43,13 +44,16 @@ static void drop_iface(void *arg, uint32_t ifindex, uint32_t n)
 	const struct dropping *d = arg;
 
 	/* The number may be another job's interface by now. */
-	if (n == d->n)
-		(void)bpf_map_delete_elem(wdr_kern_map_fd(d->k, WDR_MAP_IFACES), &ifindex);
+	if (n != d->n)
+		return;
+	if (d->open)
+		wdr_kern_detach_iface(ifindex);
+	(void)bpf_map_delete_elem(wdr_kern_map_fd(d->k, WDR_MAP_IFACES), &ifindex);
 }
 
-void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n)
+void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n, bool open)
 {
-	struct dropping d = { .k = k, .n = n };
+	struct dropping d = { .k = k, .n = n, .open = open };
 	uint32_t key = k->slots[n].ifindex, now;
 
 	if (k->slots[n].n_ifaces > 1)

@@ -135,10 +135,12 @@ static void tell(const struct wdr_shim_record *r, const struct wdr_policy *p,
 			 err.code ? err.msg : strerror(-e));
 }
 
-static void gone(const struct wdr_shim_record *r)
+static void gone(const struct wdr_shim_record *r, bool sure)
 {
 	char name[NAME_MAX_LEN];
 
+	if (sure)
+		wdr_contain_release(name_of(r, name));
 	wdr_contain_end(name_of(r, name));
 }
 

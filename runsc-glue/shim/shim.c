@@ -141,10 +141,11 @@ static int write_report(struct shim *s, const struct wdr_shim_record *r, const c
 
 /*
  * The end of a container: a line about it, then nothing of it any more. @early is what was known
- * before runsc took its cgroup away, or NULL. Returns why the kernel ended it, if it did.
+ * before runsc took its cgroup away, or NULL; @sure: as for the hook. Returns why the kernel ended it,
+ * if it did.
  */
 static enum wdr_exit_reason end(struct shim *s, const struct wdr_shim_record *r, const char *how,
-				const struct wdr_result *early)
+				const struct wdr_result *early, bool sure)
 {
 	wdr_result_ struct wdr_result facts = WDR_RESULT_INIT;
 	wdr_policy_ struct wdr_policy *p = NULL;
@@ -162,18 +163,18 @@ static enum wdr_exit_reason end(struct shim *s, const struct wdr_shim_record *r,
 	if (e < 0)
 		wdr_warn("container=%s step=report err=\"%s: %s\"", r->id, s->settings->report,
 			 strerror(-e));
-	s->hooks->gone(r);
+	s->hooks->gone(r, sure);
 	return facts.exit.reason;
 }
 
 static void end_swept(void *arg, const struct wdr_shim_record *r)
 {
-	(void)end(arg, r, "swept", NULL);
+	(void)end(arg, r, "swept", NULL, false);
 }
 
-static enum wdr_exit_reason forget(struct shim *s, const char *how)
+static enum wdr_exit_reason forget(struct shim *s, const char *how, bool sure)
 {
-	enum wdr_exit_reason why = end(s, &s->record, how, NULL);
+	enum wdr_exit_reason why = end(s, &s->record, how, NULL, sure);
 
 	(void)!wdr_shim_record_remove(WDR_SHIM_DIR, s->record.root, s->record.id);
 	return why;
@@ -205,7 +206,7 @@ static void end_run(struct shim *s, int *status)
 
 	if (killed)
 		destroy(s);
-	if (forget(s, "ended") != WDR_EXIT_EXITED && killed)
+	if (forget(s, "ended", !killed) != WDR_EXIT_EXITED && killed)
 		*status = KILLED << 8;
 }
 
@@ -255,7 +256,7 @@ static int make_enforced(struct shim *s, int *ret_status, struct wdr_err *err)
 	if (r == 0 && went_well(*ret_status))
 		r = finish(s, &c, err);
 	if (r < 0 || !went_well(*ret_status))
-		(void)forget(s, "failed");
+		(void)forget(s, "failed", false);
 	return r;
 }
 
@@ -302,7 +303,7 @@ static int delete (struct shim *s, int *ret_status, struct wdr_err *err)
 	e = wdr_shim_spawn(s->runsc, s->argv, NULL, ret_status, err);
 	if (e < 0 || (!went_well(*ret_status) && !s->args.force))
 		return e;
-	(void)end(s, r, "deleted", &early);
+	(void)end(s, r, "deleted", &early, went_well(*ret_status));
 	return wdr_shim_record_remove(WDR_SHIM_DIR, root, s->args.id);
 }
 

@@ -46,8 +46,11 @@ struct wdr_shim_hooks {
 	 */
 	void (*tell)(const struct wdr_shim_record *r, const struct wdr_policy *p,
 		     struct wdr_result *ret);
-	/* It is deleted, was never made, or is found to be gone: undo all of it. Also twice. */
-	void (*gone)(const struct wdr_shim_record *r);
+	/*
+	 * It is deleted, was never made, or is found to be gone: undo all of it. Also twice. @sure: by
+	 * runsc's own word nothing of it runs any more; else what it could reach stays closed.
+	 */
+	void (*gone)(const struct wdr_shim_record *r, bool sure);
 };
 
 /* The whole program. Returns what to exit with; with most command lines it does not return. */

@@ -27,13 +27,15 @@ static unsigned int new_iface(const char *name)
 	return n;
 }
 
-static struct wdr_kern_slot *take_slot(void)
+static struct wdr_kern_slot *take_slot(int cgroup_fd, bool contain)
 {
 	struct wdr_compiled *c = kern_env_compile("{\"mode\": \"egress\"}");
 	struct wdr_kern_policy pol;
-	struct wdr_kern_ask ask = {
-		.cgroup_fd = job_cg, .netns = true, .policy = &pol, .on_denied = WDR_DENIED_REJECT
-	};
+	struct wdr_kern_ask ask = { .cgroup_fd = cgroup_fd,
+				    .netns = true,
+				    .policy = &pol,
+				    .on_denied = WDR_DENIED_REJECT,
+				    .contain = contain };
 	struct wdr_kern_slot *s = NULL;
 
 	kern_env_policy(c, &pol);
@@ -63,7 +65,7 @@ static void every_interface_of_a_job_is_looked_after(void **state)
 	(void)state;
 	ifindex = new_iface("wdr-h0");
 	second = new_iface("wdr-h1");
-	s = take_slot();
+	s = take_slot(job_cg, false);
 	assert_ok(wdr_kern_slot_link(s, ifindex, NULL, NULL, NULL));
 	assert_ok(wdr_kern_slot_link(s, second, NULL, NULL, NULL));
 	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 2);
@@ -80,6 +82,47 @@ static void every_interface_of_a_job_is_looked_after(void **state)
 	wdr_kern_freep(&new);
 	kern_net_ip("link del wdr-h0");
 	kern_net_ip("link del wdr-h1");
+}
+
+static struct wdr_kern_slot *contain(const char *name)
+{
+	int fd = kern_env_cgroup(&env, name);
+	struct wdr_kern_slot *s;
+
+	s = take_slot(fd, true);
+	(void)close(fd);
+	return s;
+}
+
+/* Who comes later to a network namespace does not get those before out of their policy. */
+static void an_interface_is_one_containers_until_it_lets_go(void **state)
+{
+	struct wdr_kern_slot *first, *second;
+	unsigned int iface = new_iface("wdr-h0");
+	struct wdr_err err = { 0 };
+
+	(void)state;
+	first = contain("c1");
+	second = contain("c2");
+	assert_ok(wdr_kern_slot_link(first, iface, NULL, NULL, NULL));
+	assert_ok(wdr_kern_slot_link(first, iface, NULL, NULL, NULL));
+	assert_int_equal(wdr_kern_slot_link(second, iface, NULL, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "policy of another container"));
+	wdr_kern_slot_drop(&second);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 1);
+	assert_int_not_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	wdr_kern_slot_unlink(first);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
+	assert_int_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	assert_int_equal(filter_of(iface, BPF_TC_EGRESS), 0);
+	/* One that is only given up stays closed, and is the next one's. */
+	assert_ok(wdr_kern_slot_link(first, iface, NULL, NULL, NULL));
+	wdr_kern_slot_drop(&first);
+	assert_int_not_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	second = contain("c2");
+	assert_ok(wdr_kern_slot_link(second, iface, NULL, NULL, NULL));
+	wdr_kern_slot_drop(&second);
+	kern_net_ip("link del wdr-h0");
 }
 
 /* Another tool's program, at @priority of the way in or out. */
@@ -126,7 +169,7 @@ static void goes_beside_other_filters_or_not_at_all(void **state)
 
 		iface = new_iface("wdr-h0");
 		hang_foreign(iface, others[i].point, others[i].priority);
-		s = take_slot();
+		s = take_slot(job_cg, false);
 		r = wdr_kern_slot_link(s, iface, NULL, NULL, &err);
 		ours_in = filter_of(iface, BPF_TC_INGRESS) &&
 			  !(others[i].error && others[i].point == BPF_TC_INGRESS);
@@ -145,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_interface_of_a_job_is_looked_after),
+		cmocka_unit_test(an_interface_is_one_containers_until_it_lets_go),
 		cmocka_unit_test(goes_beside_other_filters_or_not_at_all),
 	};
 	int r = kern_env_start(&env), ns;
