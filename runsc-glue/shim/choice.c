@@ -172,6 +172,7 @@ void wdr_shim_bundle_freep(struct wdr_shim_bundle **bp)
 	free(b->policy);
 	free(b->cgroup);
 	free(b->netns);
+	free(b->sandbox);
 	free(b);
 }
 
@@ -261,21 +262,19 @@ static int take_netns(json_t *linux_part, struct wdr_shim_bundle *b, struct wdr_
 /*
  * containerd and CRI-O: a pod's first container is the sandbox and the others join it
  * (containerd internal/cri/annotations, "container-type"). gVisor goes by the first of the two that is
- * there (SpecContainerType in specutils/cri.go), whatever the other says.
+ * there (SpecContainerType, SandboxID in specutils/cri.go), whatever the other says.
  */
-static bool joins_another(json_t *annotations)
+static int take_pod(json_t *annotations, struct wdr_shim_bundle *b, struct wdr_err *err)
 {
-	static const char *const keys[] = { "io.kubernetes.cri.container-type",
-					    "io.kubernetes.cri-o.ContainerType" };
+	json_t *type = json_object_get(annotations, "io.kubernetes.cri.container-type");
+	json_t *id = json_object_get(annotations, "io.kubernetes.cri.sandbox-id");
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		json_t *type = json_object_get(annotations, keys[i]);
-
-		if (type)
-			return json_is_string(type) &&
-			       !strcmp(json_string_value(type), "container");
-	}
-	return false;
+	if (!type)
+		type = json_object_get(annotations, "io.kubernetes.cri-o.ContainerType");
+	if (!id)
+		id = json_object_get(annotations, "io.kubernetes.cri-o.SandboxID");
+	b->joins = json_is_string(type) && !strcmp(json_string_value(type), "container");
+	return b->joins ? take_string(id, &b->sandbox, err) : 0;
 }
 
 /* A quota of -1 or 0 is none (runtime-spec config-linux.md, cpu), nor is one without a period. */
@@ -322,10 +321,11 @@ int wdr_shim_bundle_parse(const char *text, size_t n, struct wdr_shim_bundle **r
 		r = take_string(json_object_get(part, "cgroupsPath"), &b->cgroup, err);
 	if (r == 0)
 		r = take_netns(part, b, err);
+	if (r == 0)
+		r = take_pod(annotations, b, err);
 	if (r < 0)
 		return r;
 	b->quota = read_quota(part);
-	b->joins = joins_another(annotations);
 	b->has_hooks = sets_up_by_hooks(json_object_get(o, "hooks"));
 	*ret = WDR_TAKE_PTR(b);
 	return 0;

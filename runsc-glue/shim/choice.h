@@ -54,6 +54,7 @@ struct wdr_shim_bundle {
 	bool has_hooks; /* programs that runsc starts before the container's, to set it up */
 	double quota;	/* CPUs that linux.resources gives it, 0: no limit */
 	bool joins;	/* a container inside a sandbox of another (CRI's container-type) */
+	char *sandbox;	/* the id of that */
 };
 
 /* 0; -EINVAL for what is no config.json, saying why; -ENOMEM. Pure. */

@@ -10,6 +10,7 @@
 
 #include "base/wdr_log.h"
 #include "command.h"
+#include "shim/pod.h"
 #include "shim/report.h"
 #include "shim/run.h"
 #include "wdr_build.h"
@@ -77,8 +78,10 @@ static int choose(struct shim *s, const char **ret_name, struct wdr_err *err)
 		return 0; /* runsc will say so */
 	if (r < 0)
 		return r;
-	/* In a pod the sandbox has the network and the cgroup: what it was given holds for all. */
-	return s->bundle->joins ? 0 : wdr_shim_choose(s->settings, s->bundle, ret_name, err);
+	if (!s->bundle->joins)
+		return wdr_shim_choose(s->settings, s->bundle, ret_name, err);
+	r = wdr_shim_pod_check(WDR_SHIM_DIR, root_of(&s->args), s->settings, s->bundle, err);
+	return r < 0 ? wdr_err_wrap(err, r, "container %s", s->args.id ? s->args.id : "") : 0;
 }
 
 static int prepare(struct shim *s, const char *name, struct wdr_err *err)

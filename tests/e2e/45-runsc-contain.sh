@@ -20,16 +20,7 @@ undo() {
 }
 begin undo
 engine_lab_up
-# The old one knows no systrap, and on a kernel of today takes a network only where it does not see
-# /proc/sys/net: it looks for a file there that has moved.
-if [ "$AGE" = old ]; then
-	cat >"$TMPDIR/runsc" <<-EOT
-		#!/bin/sh
-		exec unshare -m sh -c 'mount -t tmpfs none /proc/sys/net && exec "\$0" "\$@"' $RUNSC --platform=ptrace "\$@"
-	EOT
-	chmod +x "$TMPDIR/runsc"
-	RUNSC=$TMPDIR/runsc
-fi
+engine_runsc "$AGE"
 settings '"policies": ["lab", "cpu", "share", "fatal", "count"]'
 policy lab '"network": {"mode": "egress", "rules": [{"action": "allow", "to": "203.0.113.2", "ports": ["8000"]}]}'
 policy cpu '"limits": {"cpu": "2s"}'
@@ -37,18 +28,7 @@ policy share '"detect": {"cpu": {"action": "kill", "above": 0.1, "for": "2s"}}'
 policy fatal '"network": {"mode": "egress", "on_deny": "kill"}'
 policy count '"syscalls": {"count": true}'
 
-# What an engine does: a network namespace with a veth, and an address that the host translates.
-ip netns add box
-ip link add boxh type veth peer name eth0 netns box
-ip addr add 172.31.9.1/24 dev boxh
-ip link set boxh up
-ip -n box link set lo up
-ip -n box addr add 172.31.9.2/24 dev eth0
-ip -n box link set eth0 up
-ip -n box route add default via 172.31.9.1
-sysctl -qw net.ipv4.ip_forward=1
-nft 'table ip engine { chain post { type nat hook postrouting priority 100; ip saddr 172.31.0.0/16 oifname "up0" masquerade; }; }'
-
+engine_net_up
 B=$TMPDIR/bundle
 mkdir -p "$B/rootfs/bin" "$B/rootfs/proc" "$TMPDIR/root"
 cp /bin/busybox "$B/rootfs/bin/sh"
@@ -59,11 +39,6 @@ bundle() { # POLICY COMMAND
 		annotations: (if $p == "" then {} else {"dev.warder.policy": $p} end),
 		mounts: [{destination: "/proc", type: "proc", source: "proc"}],
 		linux: {namespaces: [{type: "pid"}, {type: "mount"}, {type: "network", path: "/run/netns/box"}]}}' >"$B/config.json"
-}
-# runsc takes the address off the interface; the engine gives it a new one with each container.
-again() {
-	ip -n box addr replace 172.31.9.2/24 dev eth0
-	ip -n box route replace default via 172.31.9.1
 }
 engine() { WARDER_RUNSC=$RUNSC run timeout 60 warder-runsc --root "$TMPDIR/root" --network=sandbox "$@"; }
 # shellcheck disable=SC2016 # what the guest's own shell expands

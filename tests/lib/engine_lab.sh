@@ -49,3 +49,37 @@ remains() {
 	find /sys/fs/cgroup -type d -path '*/warder/c-*'
 	find /sys/fs/bpf/warder/jobs /run/warder/bpf/warder/jobs -name 'wdr_cpu_*' 2>/dev/null
 }
+
+# engine_runsc AGE: a runsc that this machine can run, into RUNSC. The old one knows no systrap, and on a
+# kernel of today takes a network only where it does not see /proc/sys/net: it looks for a file there
+# that has moved.
+engine_runsc() {
+	RUNSC=$WDR_RUNSC
+	[ "$1" = old ] || return 0
+	cat >"$TMPDIR/runsc" <<-EOT
+		#!/bin/sh
+		exec unshare -m sh -c 'mount -t tmpfs none /proc/sys/net && exec "\$0" "\$@"' $RUNSC --platform=ptrace "\$@"
+	EOT
+	chmod +x "$TMPDIR/runsc"
+	RUNSC=$TMPDIR/runsc
+}
+
+# What an engine does: a network namespace with a veth, and an address that the host translates.
+engine_net_up() {
+	ip netns add box
+	ip link add boxh type veth peer name eth0 netns box
+	ip addr add 172.31.9.1/24 dev boxh
+	ip link set boxh up
+	ip -n box link set lo up
+	ip -n box addr add 172.31.9.2/24 dev eth0
+	ip -n box link set eth0 up
+	ip -n box route add default via 172.31.9.1
+	sysctl -qw net.ipv4.ip_forward=1
+	nft 'table ip engine { chain post { type nat hook postrouting priority 100; ip saddr 172.31.0.0/16 oifname "up0" masquerade; }; }'
+}
+
+# runsc takes the address off the interface; the engine gives it a new one with each container.
+again() {
+	ip -n box addr replace 172.31.9.2/24 dev eth0
+	ip -n box route replace default via 172.31.9.1
+}

@@ -85,6 +85,17 @@ static void reads_what_it_needs_of_a_bundle(void **state)
 	wdr_shim_bundle_freep(&b);
 	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"container\"}}");
 	assert_true(b->joins);
+	assert_null(b->sandbox);
+	wdr_shim_bundle_freep(&b);
+	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri-o.ContainerType\":\"container\","
+			 "\"io.kubernetes.cri-o.SandboxID\":\"p1\"}}");
+	assert_true(b->joins);
+	assert_string_equal(b->sandbox, "p1");
+	wdr_shim_bundle_freep(&b);
+	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"container\","
+			 "\"io.kubernetes.cri.sandbox-id\":\"p2\","
+			 "\"io.kubernetes.cri-o.SandboxID\":\"p1\"}}");
+	assert_string_equal(b->sandbox, "p2");
 	wdr_shim_bundle_freep(&b);
 	/* The first of the two decides, as for runsc: else the other one would get round a default. */
 	b = parse_bundle("{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\","
