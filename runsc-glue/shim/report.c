@@ -33,21 +33,31 @@ void wdr_shim_report_mark(const struct wdr_policy *p, char mark[WDR_SHIM_MARK_MA
 	(void)snprintf(mark, WDR_SHIM_MARK_MAX, "%016llx", (unsigned long long)h);
 }
 
+/*
+ * A file of ours: a pipe or a device could hold an engine up, and loses lines. It is not waited for
+ * even to find out. -EINVAL for what is no regular file.
+ */
 static int open_file(const char *file)
 {
-	/* Not blocking: a pipe that nobody reads must not hold an engine up. */
-	int fd =
+	wdr_close_ int fd =
 		open(file,
 		     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 		     0600);
+	struct stat st;
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno; /* a pipe without a reader, a socket */
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? WDR_TAKE_FD(fd) : -EINVAL;
 }
 
 int wdr_shim_report_check(const char *file, struct wdr_err *err)
 {
 	wdr_close_ int fd = open_file(file);
 
+	if (fd == -EINVAL)
+		return wdr_err_set(err, fd, "report %s is no regular file", file);
 	return fd < 0 ? wdr_err_wrap(err, fd, "report %s", file) : 0;
 }
 
@@ -110,7 +120,7 @@ static int open_locked(const char *file, off_t max_bytes)
 			return -errno;
 		if (stat(file, &at) < 0 || at.st_ino != st.st_ino || at.st_dev != st.st_dev)
 			continue; /* it has become FILE.1 */
-		if (st.st_size < max_bytes || !S_ISREG(st.st_mode))
+		if (st.st_size < max_bytes)
 			return WDR_TAKE_FD(fd);
 		if (rename(file, old) < 0)
 			return -errno;
@@ -134,7 +144,7 @@ int wdr_shim_report_write(const char *file, json_t *line, off_t max_bytes)
 		return fd;
 	wdr_lines_init(&lines, fd);
 	wdr_lines_put(&lines, WDR_TAKE_PTR(text), (size_t)n, UINT64_MAX);
-	r = lines.rest ? -EAGAIN : lines.error; /* of a pipe that is full a part is out */
+	r = lines.rest ? -EAGAIN : lines.error;
 	wdr_lines_done(&lines);
 	return r;
 }

@@ -20,7 +20,8 @@
 /* What the report explains by a policy, in a few characters: alike only if that did not change. */
 void wdr_shim_report_mark(const struct wdr_policy *p, char mark[WDR_SHIM_MARK_MAX]);
 
-/* Can a line be written to @file, which is made if need be? 0 or the -errno of open(2). */
+/* Can a line be written to @file, which is made if need be? 0; -EINVAL for what is no regular
+ * file, without waiting for it; or the -errno of open(2). */
 int wdr_shim_report_check(const char *file, struct wdr_err *err) wdr_must_check;
 
 /*

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "shim/report.h"
@@ -121,9 +123,50 @@ static void refuses_what_can_not_be_written(void **state)
 	assert_ok(symlink("/dev/null", file)); /* somebody else's */
 	assert_int_equal(wdr_shim_report_check(file, &err), -ELOOP);
 	assert_ok(unlink(file));
-	err = (struct wdr_err){ 0 };
-	assert_ok(mkfifo(file, 0600)); /* that nobody reads */
-	assert_int_equal(wdr_shim_report_check(file, &err), -ENXIO);
+}
+
+static int make_socket(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), r;
+
+	(void)snprintf(at.sun_path, sizeof(at.sun_path), "%.107s", path);
+	r = bind(fd, (struct sockaddr *)&at, sizeof(at));
+	(void)close(fd);
+	return r;
+}
+
+static int make_fifo(const char *path)
+{
+	return mkfifo(path, 0600);
+}
+
+/* What a write could wait for, or lose, is named, and not waited for. */
+static void refuses_what_is_no_file(void **state)
+{
+	int (*const make[])(const char *path) = { make_fifo, make_socket };
+	struct wdr_result facts = WDR_RESULT_INIT;
+	wdr_json_ json_t *line = make_line(&facts, true);
+	struct wdr_err err = { 0 };
+	char want[260];
+	int reader;
+
+	(void)state;
+	(void)snprintf(want, sizeof(want), "report %s is no regular file", file);
+	for (size_t i = 0; i < 2; i++) {
+		err = (struct wdr_err){ 0 };
+		assert_ok(make[i](file));
+		assert_int_equal(wdr_shim_report_check(file, &err), -EINVAL);
+		assert_string_equal(err.msg, want);
+		assert_int_equal(wdr_shim_report_write(file, line, 1 << 20), -EINVAL);
+		assert_ok(unlink(file));
+	}
+	assert_ok(make_fifo(file));
+	reader = open(file, O_RDONLY | O_NONBLOCK); /* as one that stops to read */
+	assert_true(reader >= 0);
+	assert_int_equal(wdr_shim_report_check(file, NULL), -EINVAL);
+	(void)close(reader);
+	assert_int_equal(wdr_shim_report_check("/dev/null", NULL), -EINVAL);
 }
 
 static void marks_what_explains_a_report(void **state)
@@ -153,6 +196,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(adds_lines_and_begins_anew_when_it_is_full, start,
 						stop),
 		cmocka_unit_test_setup_teardown(refuses_what_can_not_be_written, start, stop),
+		cmocka_unit_test_setup_teardown(refuses_what_is_no_file, start, stop),
 		cmocka_unit_test(marks_what_explains_a_report),
 	};
 
