@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/wdr_hash.h"
@@ -36,10 +37,11 @@ void wdr_shim_record_freep(struct wdr_shim_record **rp)
 
 json_t *wdr_shim_record_to_json(const struct wdr_shim_record *r)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:f, s:s}", "version",
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:f, s:s, s:b}", "version",
 			 VERSION, "id", r->id, "root", r->root, "policy", r->policy, "cgroup",
 			 r->cgroup, "netns", r->netns, "made_ns", (json_int_t)r->made_ns, "done",
-			 (int)r->done, "place", r->place, "quota", r->quota, "rules", r->rules);
+			 (int)r->done, "place", r->place, "quota", r->quota, "rules", r->rules,
+			 "told", (int)r->told);
 }
 
 int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
@@ -47,14 +49,15 @@ int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
 	wdr_shim_record_ struct wdr_shim_record *r = calloc(1, sizeof(*r));
 	const char *text[7];
 	json_int_t made;
-	int version, done;
+	int version, done, told = 0;
 
 	if (!r)
 		return -ENOMEM;
-	if (json_unpack(o, "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:F, s:s !}", "version",
-			&version, "id", &text[0], "root", &text[1], "policy", &text[2], "cgroup",
-			&text[3], "netns", &text[4], "made_ns", &made, "done", &done, "place",
-			&text[5], "quota", &r->quota, "rules", &text[6]) < 0 ||
+	if (json_unpack(o, "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s, s:F, s:s, s?b !}",
+			"version", &version, "id", &text[0], "root", &text[1], "policy", &text[2],
+			"cgroup", &text[3], "netns", &text[4], "made_ns", &made, "done", &done,
+			"place", &text[5], "quota", &r->quota, "rules", &text[6], "told",
+			&told) < 0 ||
 	    version != VERSION)
 		return -EPROTO;
 	r->id = strdup(text[0]);
@@ -66,6 +69,7 @@ int wdr_shim_record_from_json(json_t *o, struct wdr_shim_record **ret)
 	r->rules = strdup(text[6]);
 	r->made_ns = made;
 	r->done = done;
+	r->told = told;
 	if (!r->id || !r->root || !r->policy || !r->cgroup || !r->netns || !r->place || !r->rules)
 		return -ENOMEM;
 	*ret = WDR_TAKE_PTR(r);
@@ -157,6 +161,25 @@ int wdr_shim_record_remove(const char *dir, const char *root, const char *id)
 
 	file_of(dir, root, id, path);
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int wdr_shim_record_tell(const char *dir, const struct wdr_shim_record *r, int *ret_fd)
+{
+	wdr_shim_record_ struct wdr_shim_record *now = NULL;
+	wdr_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct wdr_shim_record told = *r;
+	int e;
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return -errno;
+	e = wdr_shim_record_read(dir, r->root, r->id, &now);
+	told.told = true;
+	if (e == 0 && !now->told)
+		e = wdr_shim_record_write(dir, &told);
+	if (e < 0)
+		return e;
+	*ret_fd = WDR_TAKE_FD(fd);
+	return now->told;
 }
 
 static const char *dir_of(const struct wdr_shim_record *r)

@@ -22,6 +22,7 @@ struct wdr_shim_record {
 	bool done;	   /* its creation, with all that holds it */
 	char *place;	   /* v2 cgroup of the sandbox below the mount, "" if it is not known */
 	double quota;	   /* CPUs that the engine gives it, 0: no limit */
+	bool told;	   /* a line about its end was written, or was about to be */
 	char *rules;	   /* what the policy's rules were, as wdr_shim_report_mark() says */
 };
 
@@ -31,6 +32,14 @@ int wdr_shim_record_read(const char *dir, const char *root, const char *id,
 			 struct wdr_shim_record **ret) wdr_must_check;
 /* 0 too if there is none. */
 int wdr_shim_record_remove(const char *dir, const char *root, const char *id) wdr_must_check;
+/*
+ * A line about the end of @r is about to be written: note that, so that after a kill between the two
+ * whoever removes the note can tell. *ret_fd, the caller's, holds others off until it is closed.
+ * Returns 1 if it was noted before, else 0; -ENOENT if the note is gone, since another process has
+ * come first; -errno.
+ */
+int wdr_shim_record_tell(const char *dir, const struct wdr_shim_record *r,
+			 int *ret_fd) wdr_must_check;
 /* The sandbox of it, as runsc's state file says. Returns its pid; -ENOENT; -EPROTO; -errno. */
 pid_t wdr_shim_record_sandbox(const struct wdr_shim_record *r) wdr_must_check;
 void wdr_shim_record_freep(struct wdr_shim_record **r);

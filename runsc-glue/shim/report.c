@@ -79,15 +79,15 @@ static json_t *instant(const struct timespec *t)
 	return json_string(wdr_text_instant(*t, text));
 }
 
-json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, bool same,
-			     const struct wdr_result *facts, const struct timespec *made,
+json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, bool again,
+			     bool same, const struct wdr_result *facts, const struct timespec *made,
 			     const struct timespec *now)
 {
 	wdr_json_ json_t *o =
-		json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:o, s:s, s:o}", "version", VERSION,
+		json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:o, s:s, s:b, s:o}", "version", VERSION,
 			  "time", instant(now), "container", r->id, "root", r->root, "policy",
 			  r->policy, "policy_changed", (int)!same, "created", instant(made), "end",
-			  how, "verdict", verdict(facts));
+			  how, "again", (int)again, "verdict", verdict(facts));
 	wdr_json_ json_t *tail = wdr_result_tail(facts);
 
 	if (!o || !tail)

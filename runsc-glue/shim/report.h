@@ -26,10 +26,11 @@ int wdr_shim_report_check(const char *file, struct wdr_err *err) wdr_must_check;
 
 /*
  * The line: @how the container ended ("deleted", "ended" for one that was run attached, "failed" to
- * be made, "swept"), @same: its policy is what it was; at the time @now. *ret is the caller's, NULL: no memory.
+ * be made, "swept"), @again: such a line may be there already, @same: its policy is what it was; at
+ * the time @now. *ret is the caller's, NULL: no memory.
  */
-json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, bool same,
-			     const struct wdr_result *facts, const struct timespec *made,
+json_t *wdr_shim_report_line(const struct wdr_shim_record *r, const char *how, bool again,
+			     bool same, const struct wdr_result *facts, const struct timespec *made,
 			     const struct timespec *now);
 
 /* Append @line. Whole or not at all, whoever else writes. 0; -EFBIG; -errno. */

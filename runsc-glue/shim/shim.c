@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/wdr_io.h"
 #include "base/wdr_log.h"
 #include "command.h"
 #include "shim/pod.h"
@@ -135,8 +136,13 @@ static int write_report(struct shim *s, const struct wdr_shim_record *r, const c
 			const struct wdr_result *facts)
 {
 	struct timespec made = wall_time(r->made_ns), now = wall_time(boot_ns());
-	wdr_json_ json_t *line = wdr_shim_report_line(r, how, same, facts, &made, &now);
+	wdr_json_ json_t *line = NULL;
+	wdr_close_ int lock = -1;
+	int again = wdr_shim_record_tell(WDR_SHIM_DIR, r, &lock);
 
+	if (again == -ENOENT && r != &s->record)
+		return 0; /* another process did it */
+	line = wdr_shim_report_line(r, how, again > 0, same, facts, &made, &now);
 	if (!line)
 		return -ENOMEM;
 	return wdr_shim_report_write(s->settings->report, line, WDR_SHIM_REPORT_MAX);

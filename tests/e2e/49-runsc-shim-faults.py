@@ -3,7 +3,7 @@
 # warder-runsc given a hostile bundle or a broken runsc, or killed on the way: the engine hears why
 # in the form that it reads, and nothing is left.
 # timeout: 240
-import glob, json, os, shutil, signal, subprocess, sys, time
+import ctypes, glob, json, os, shutil, signal, socket, subprocess, sys, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import tap
@@ -22,7 +22,10 @@ RUNSC = os.environ.get("WDR_RUNSC", TOP + "/build/runsc/new/runsc")
 if not os.access(RUNSC, os.X_OK):
     skip_all("needs build/runsc (packaging/runsc.sh)")
 NETNS = "wdr-shim-faults"
-LOG, STATE, BUNDLE = f"{TMP}/log", f"{TMP}/root", f"{TMP}/bundle"
+LOG, STATE, BUNDLE, REPORT = f"{TMP}/log", f"{TMP}/root", f"{TMP}/bundle", f"{TMP}/report"
+PTRACE_SYSCALL, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD, PTRACE_INTERRUPT = 24, 0x4206, 1, 0x4207
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
 
 
 def shell(*words):
@@ -167,6 +170,64 @@ def killed():
            f"killed {ms} ms into a creation: delete --force leaves nothing", code, err, left(), os.listdir(STATE), of_state())
 
 
+def lines():
+    return [json.loads(line) for line in read(REPORT).splitlines()]
+
+
+def kill_at(p, there):
+    """Stop @p at each of its system calls, and kill it at the first one at which @there is true."""
+    if ptrace(PTRACE_SEIZE, p.pid, 0, PTRACE_O_TRACESYSGOOD) or ptrace(PTRACE_INTERRUPT, p.pid, 0, 0):
+        raise OSError(ctypes.get_errno(), "ptrace")
+    while True:
+        _, status = os.waitpid(p.pid, 0)
+        if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+            p.returncode = status
+            return False
+        if there():
+            p.kill()
+            p.wait()
+            return True
+        mine = status >> 16 or os.WSTOPSIG(status) == signal.SIGTRAP | 0x80
+        ptrace(PTRACE_SYSCALL, p.pid, 0, 0 if mine else os.WSTOPSIG(status))
+
+
+def reported_once():
+    """Between the line about a container and the end of its note: whoever comes next says that it may be the second."""
+    write(config())
+    settings(report=REPORT)
+    code, err, _ = engine("create", "--bundle", BUNDLE, "f1")
+    ok(code == 0, "with a report a container is made", code, err)
+    p = subprocess.Popen([SHIM, "--root", STATE, "delete", "--force", "f1"], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, WARDER_RUNSC=RUNSC))
+    ok(kill_at(p, lambda: os.path.getsize(REPORT) > 0) and left(), "its deletion is killed behind the line", left())
+    code, err, _ = engine("delete", "--force", "f1")
+    ok(code == 0 and not left(), "deleted again, nothing is left", code, err, left())
+    got = [(line["container"], line["end"], line["again"]) for line in lines()]
+    ok(got == [("f1", "deleted", False), ("f1", "deleted", True)], "the second line says that there may be a first", got)
+    os.unlink(REPORT)
+    engine("create", "--bundle", BUNDLE, "f1")
+    engine("delete", "--force", "f1")
+    got = [(line["container"], line["again"]) for line in lines()]
+    ok(got == [("f1", False)], "one that nobody kills has one", got)
+
+
+def no_file():
+    """A report that could hold an engine up."""
+    for what, make in (("fifo", os.mkfifo), ("socket", lambda p: socket.socket(socket.AF_UNIX).bind(p))):
+        os.path.exists(REPORT) and os.unlink(REPORT)
+        make(REPORT)
+        code, err, log = engine("create", "--bundle", BUNDLE, "f1", seconds=10)
+        ok(code == 128 and f"report {REPORT} is no regular file" in err and len(log) == 1,
+           f"a report that is a {what} is refused by name, and not waited for", code, err)
+        ok(not left(), f"a report that is a {what}: nothing is left", left())
+    settings()
+
+
+def settings(**more):
+    with open("/etc/warder/runsc.json", "w") as f:
+        json.dump({"version": 1, "default": "closed", **more}, f)
+
+
 def set_up():
     os.makedirs(f"{BUNDLE}/rootfs/bin", exist_ok=True)
     os.makedirs(STATE, exist_ok=True)
@@ -174,8 +235,7 @@ def set_up():
     shutil.copy("/bin/busybox", f"{BUNDLE}/rootfs/bin/sh")
     shell("mount", "-t", "tmpfs", "none", "/etc/warder")
     os.makedirs("/etc/warder/policies")
-    with open("/etc/warder/runsc.json", "w") as f:
-        f.write('{"version": 1, "default": "closed"}')
+    settings()
     with open("/etc/warder/policies/closed.json", "w") as f:
         f.write('{"version": 1, "network": {"mode": "egress"}}')
     subprocess.run(["ip", "netns", "del", NETNS], check=False, stderr=subprocess.DEVNULL)
@@ -189,6 +249,9 @@ try:
     bad_id()
     broken()
     killed()
+    if not tap.SANITIZED:  # their leak checker is a tracer, too
+        reported_once()
+    no_file()
 finally:
     shell("ip", "netns", "del", NETNS)
     shell("umount", "/etc/warder")

@@ -117,6 +117,29 @@ static void sweeps_those_whose_container_is_gone(void **state)
 	assert_int_equal(n_gone, 3);
 }
 
+/* Killed after that, and before the note was removed: the next one is told. */
+static void knows_that_a_line_may_be_there(void **state)
+{
+	struct wdr_shim_record a = sample("a", 1);
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	wdr_json_ json_t *o = NULL;
+	int lock = -1;
+
+	(void)state;
+	assert_ok(wdr_shim_record_write(at, &a));
+	assert_int_equal(wdr_shim_record_tell(at, &a, &lock), 0);
+	assert_ok(close(lock));
+	assert_int_equal(wdr_shim_record_tell(at, &a, &lock), 1);
+	assert_ok(close(lock));
+	assert_ok(wdr_shim_record_remove(at, root, "a"));
+	assert_int_equal(wdr_shim_record_tell(at, &a, &lock), -ENOENT);
+	/* A note of before, which does not say. */
+	o = wdr_shim_record_to_json(&a);
+	assert_ok(json_object_del(o, "told"));
+	assert_ok(wdr_shim_record_from_json(o, &r));
+	assert_false(r->told);
+}
+
 static void leaves_what_it_did_not_write(void **state)
 {
 	static const char *const texts[] = { "", "{}", "{\"version\":2}", "[]" };
@@ -136,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(remembers_and_forgets, start, stop),
 		cmocka_unit_test_setup_teardown(sweeps_those_whose_container_is_gone, start, stop),
+		cmocka_unit_test_setup_teardown(knows_that_a_line_may_be_there, start, stop),
 		cmocka_unit_test(leaves_what_it_did_not_write),
 	};
 

@@ -45,7 +45,7 @@ static json_t *make_line(const struct wdr_result *facts, bool same)
 {
 	const struct timespec made = { .tv_sec = 1796000000 }, now = { .tv_sec = 1796000060 };
 
-	return wdr_shim_report_line(&record, "deleted", same, facts, &made, &now);
+	return wdr_shim_report_line(&record, "deleted", false, same, facts, &made, &now);
 }
 
 static void says_what_is_known_and_null_for_the_rest(void **state)
@@ -69,7 +69,7 @@ static void says_what_is_known_and_null_for_the_rest(void **state)
 	want = json_loads(
 		"{\"version\":1,\"time\":\"2026-11-30T00:54:20.000Z\",\"container\":\"c1\","
 		"\"root\":\"\",\"policy\":\"agent\",\"policy_changed\":true,"
-		"\"created\":\"2026-11-30T00:53:20.000Z\",\"end\":\"deleted\","
+		"\"created\":\"2026-11-30T00:53:20.000Z\",\"end\":\"deleted\",\"again\":false,"
 		"\"verdict\":{\"reason\":\"cpu-budget\","
 		"\"explanation\":\"CPU budget of 2s reached\"},"
 		"\"denials\":[{\"kind\":\"egress\",\"to\":\"192.0.2.1:443/tcp\",\"count\":3,"
