@@ -263,27 +263,34 @@ static int64_t now_ms(void)
 	return (int64_t)(wdr_now_ns() / 1000000);
 }
 
-int wdr_command_wait(struct wdr_command *c, int timeout_ms, struct wdr_err *err)
+int wdr_command_look(struct wdr_command *c, int ms, struct wdr_err *err)
 {
-	int64_t deadline = now_ms() + timeout_ms, left;
+	int64_t deadline = now_ms() + ms, left;
 	struct pollfd fds[4];
 	int want[4];
 	int r;
 
 	while ((r = wdr_command_pump(c, err)) == 0) {
 		left = deadline - now_ms();
-		if (left <= 0) {
-			(void)send_kill(c);
-			return wdr_err_set(err, -ETIMEDOUT, "%s did not end within %d ms", c->name,
-					   timeout_ms);
-		}
+		if (left <= 0)
+			return 0;
 		wdr_command_fds(c, want);
 		for (int i = 0; i < 4; i++)
 			fds[i] = (struct pollfd){ .fd = want[i], .events = POLLIN };
 		if (poll(fds, 4, (int)left) < 0 && errno != EINTR)
 			return wdr_err_wrap(err, -errno, "wait for %s", c->name);
 	}
-	return r < 0 ? r : 0;
+	return r;
+}
+
+int wdr_command_wait(struct wdr_command *c, int timeout_ms, struct wdr_err *err)
+{
+	int r = wdr_command_look(c, timeout_ms, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	(void)send_kill(c);
+	return wdr_err_set(err, -ETIMEDOUT, "%s did not end within %d ms", c->name, timeout_ms);
 }
 
 int wdr_command_status(const struct wdr_command *c)

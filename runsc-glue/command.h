@@ -55,6 +55,9 @@ int wdr_command_pump(struct wdr_command *c, struct wdr_err *err) wdr_must_check;
 /* SIGKILL; TERM would be forwarded to the guest. 0 or -errno; -ESRCH if it has ended. */
 int wdr_command_kill(struct wdr_command *c) wdr_must_check;
 
+/* Pump until the end or for @ms: 1 if it has ended, 0 if it runs; else as wdr_command_pump(). */
+int wdr_command_look(struct wdr_command *c, int ms, struct wdr_err *err) wdr_must_check;
+
 /*
  * Pump until the end, at most @timeout_ms, then kill. 0 when it ended by itself, whatever its exit
  * status; -ETIMEDOUT when it had to be killed; else as wdr_command_pump().

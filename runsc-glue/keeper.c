@@ -24,6 +24,9 @@
 /* Cold start under load; a start that takes longer hangs. */
 #define START_MS 30000
 #define LOG_MAX	 (64 * 1024)
+/* The job's pipes are read as soon as it runs: one that stays full is full of runsc's own words. */
+#define FULL_MS 2000
+#define LOOK_MS 250
 /* A stopped supervisor can't keep its own time: the keeper ends the job this long after. */
 #define WALL_GRACE_NS NS_PER_S
 
@@ -162,6 +165,33 @@ static _Noreturn void fail_start(struct wdr_keeper *k)
 	fail(k, code, &err);
 }
 
+/* One of the pipes that will be the job's takes nothing any more. */
+static bool is_full(const struct wdr_keeper *k)
+{
+	struct pollfd p[] = { { .fd = k->stdio[1], .events = POLLOUT },
+			      { .fd = k->stdio[2], .events = POLLOUT } };
+
+	(void)poll(p, 2, 0);
+	return (p[0].fd >= 0 && !p[0].revents) || (p[1].fd >= 0 && !p[1].revents);
+}
+
+/* Not at the end of START_MS alone: a runsc that fills a pipe waits for a reader that is not to come. */
+static int wait_for_runsc(struct wdr_keeper *k, struct wdr_command *c, struct wdr_err *err)
+{
+	int full_ms = 0, r = 0;
+
+	for (int ms = 0; ms < START_MS && full_ms < FULL_MS; ms += LOOK_MS) {
+		r = wdr_command_look(c, LOOK_MS, err);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		full_ms = is_full(k) ? full_ms + LOOK_MS : 0;
+	}
+	if (full_ms)
+		return wdr_err_set(err, -ENOBUFS,
+				   "runsc wrote more than a pipe holds before the job ran");
+	return wdr_err_set(err, -ETIMEDOUT, "runsc did not end within %d ms", START_MS);
+}
+
 static void start(struct wdr_keeper *k)
 {
 	wdr_command_ struct wdr_command *c = NULL;
@@ -175,7 +205,7 @@ static void start(struct wdr_keeper *k)
 	if (r == 0)
 		r = wdr_command_start(&spec, &c, &err);
 	if (r == 0)
-		r = wdr_command_wait(c, START_MS, &err);
+		r = wait_for_runsc(k, c, &err);
 	if (r < 0)
 		fail(k, EXIT_NOT_STARTED, &err);
 	if (wdr_command_check(c, "runsc run", NULL) < 0)

@@ -109,11 +109,12 @@ def misbehaves(runsc):
 def fails_to_run(runsc):
     log, state, hang = "its log does not say why", "read runsc's state", "did not end within 30000 ms"
     # What it says goes where the job's own output will, which nobody reads before there is a job.
-    table = {"silent": (log,), "words": (log,), "garbage": (log, hang), "babble": (state, hang), "log": (log,),
+    full = "runsc wrote more than a pipe holds before the job ran"
+    table = {"silent": (log,), "words": (log,), "garbage": (full,), "babble": (full,), "log": (log,),
              "nothing": (state,), "killed": (log,), "state": (state,), "hang": (hang,)}
     runs = [(what, want, Run(f"run-{what}", runsc, f"run {what}")) for what, want in table.items()]
     for what, want, run in runs:
-        refused(f"run {what}", run, want, 60)
+        refused(f"run {what}", run, want, 20 if full in want else 60)
 
 
 def role_of(pid):
