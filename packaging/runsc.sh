@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Bring gVisor's runsc for the tests: build/runsc/old/runsc is the distribution's package,
-# build/runsc/new/runsc is built from the pinned module. Quick and silent when both are there.
+# build/runsc/new/runsc and latest/runsc are built from pinned modules. Quick and silent when all are there.
 #
-# usage: packaging/runsc.sh [old] [new]     (default: both)
+# usage: packaging/runsc.sh [old] [new] [latest]     (default: all)
 #        packaging/runsc.sh go VERSION      print the path of a Go that builds what needs that version
 # Exit status: 0 all asked for are there, 77 one can't be had here (said on stderr), 1 it broke.
 set -eu
 
-VERSION=v0.0.0-20260122175437-89a5d21be8f0
-GO_NEED=1.25.5 # the `go` line of that module's go.mod
+# Each with the `go` line of its go.mod.
+NEW=v0.0.0-20260122175437-89a5d21be8f0 NEW_GO=1.25.5
+LATEST=v0.0.0-20260905035102-160fafc42237 LATEST_GO=1.26.3
 GO_SWITCH=1.21 # from here on a Go fetches a newer one itself, unless GOTOOLCHAIN=local
-GO_FETCH=1.25.5 # what is fetched where there is only an older one
+GO_FETCH=1.26.3 # what is fetched where there is only an older one
 DIR=${WDR_RUNSC_DIR:-$(dirname "$0")/../build/runsc}
 GO_DIR=${WDR_GO_DIR:-$(dirname "$0")/../build/go}
 
@@ -85,33 +86,35 @@ bring_old() {
 		mv "$tmp/root/usr/bin/runsc" "$DIR/old/runsc" && answers "$DIR/old/runsc"
 }
 
-bring_new() {
-	answers "$DIR/new/runsc" && return 0
-	if ! go=$(find_go "$GO_NEED"); then
-		say "building the current runsc needs Go $GO_NEED or later on PATH, in /usr/local/go" \
+# build AGE VERSION GO
+build() {
+	answers "$DIR/$1/runsc" && return 0
+	if ! go=$(find_go "$3"); then
+		say "building the $1 runsc needs Go $3 or later on PATH, in /usr/local/go" \
 			"or /usr/lib/go-*, or any that can fetch it; found:" \
 			"$("$(candidates | head -n 1)" version 2>/dev/null || echo none)"
 		return 77
 	fi
-	mkdir -p "$DIR/new" || return 1
+	mkdir -p "$DIR/$1" || return 1
 	# Static, or the sentry can't re-execute itself in the chroot it makes.
-	GOBIN=$(cd "$DIR/new" && pwd) CGO_ENABLED=0 \
-		"$go" install -ldflags "-s -w" "gvisor.dev/gvisor/runsc@$VERSION" &&
-		answers "$DIR/new/runsc"
+	GOBIN=$(cd "$DIR/$1" && pwd) CGO_ENABLED=0 \
+		"$go" install -ldflags "-s -w" "gvisor.dev/gvisor/runsc@$2" &&
+		answers "$DIR/$1/runsc"
 }
 
 if [ "${1:-}" = go ]; then
 	find_go "$2" || exit 77
 	exit 0
 fi
-[ $# -gt 0 ] || set -- old new
+[ $# -gt 0 ] || set -- old new latest
 rc=0
 for age; do
 	r=0
 	case $age in
 	old) bring_old || r=$? ;;
-	new) bring_new || r=$? ;;
-	*) say "unknown '$age': want old or new" && r=1 ;;
+	new) build new "$NEW" "$NEW_GO" || r=$? ;;
+	latest) build latest "$LATEST" "$LATEST_GO" || r=$? ;;
+	*) say "unknown '$age': want old, new or latest" && r=1 ;;
 	esac
 	[ "$r" -eq 0 ] || [ "$r" -eq 77 ] || say "$age: could not be brought"
 	[ "$r" -eq 0 ] || [ "$rc" -eq 1 ] || rc=$r

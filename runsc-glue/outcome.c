@@ -70,11 +70,13 @@ static int explain(const char *msg, const char *program, struct wdr_err *err)
 	for (size_t i = 0; about_program && i < sizeof(tails) / sizeof(tails[0]); i++) {
 		if (!ends_in(msg, tails[i].tail))
 			continue;
-		if (tails[i].exit_code == EXIT_NOT_FOUND)
-			(void)wdr_err_set(err, tails[i].code, "%s: not found", program);
-		else
-			(void)wdr_err_set(err, tails[i].code, "%s: %s", program,
-					  strerror(-tails[i].code));
+		/* No name is nowhere; what runsc finds there instead depends on its version. */
+		if (tails[i].exit_code == EXIT_NOT_FOUND || !*program) {
+			(void)wdr_err_set(err, *program ? tails[i].code : -ENOENT, "%s: not found",
+					  program);
+			return EXIT_NOT_FOUND;
+		}
+		(void)wdr_err_set(err, tails[i].code, "%s: %s", program, strerror(-tails[i].code));
 		return tails[i].exit_code;
 	}
 	(void)wdr_err_set(err, -EREMOTEIO, "runsc: %s",

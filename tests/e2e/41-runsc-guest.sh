@@ -13,7 +13,7 @@ for i in range(5000): os.getppid()
 for i in range(300): os.stat("/etc/passwd")'
 q() { printf %s "$JSON" | jq -r "$1"; }
 
-for age in new old; do
+for age in new latest old; do
 	export WARDER_RUNSC="$TOP/build/runsc/$age/runsc"
 	[ -x "$WARDER_RUNSC" ] || continue
 	run warder run -b runsc --json --syscalls -- python3 -c "$CALLS"

@@ -17,7 +17,7 @@ begin undo
 control() { "$TRY" "$SOCKET" "$ID" "$@"; }
 keeper() { KEEPER=$(pgrep -P "$JOB" -x warder-keeper) && ls "/proc/$KEEPER/root/run/warder/state/"*.state; }
 
-for age in new old; do
+for age in new latest old; do
 	export WARDER_RUNSC="$TOP/build/runsc/$age/runsc"
 	[ -x "$WARDER_RUNSC" ] || continue
 	warder run -b runsc --json -- sh -c 'sleep 100' >"$TMPDIR/json" 2>/dev/null &

@@ -20,7 +20,7 @@ MADE=
 undo() {
 	[ -z "$CTRD" ] || kill "$CTRD"
 	podman --root "$E/store" --runroot "$E/run" --storage-driver vfs rm -af -t 0
-	for age in new old; do
+	for age in new latest old; do
 		for id in t1 t2; do "$TOP/build/runsc/$age/runsc" --root "$E/runsc/$T" delete --force "$id"; done
 	done
 	umount /etc/warder
@@ -160,17 +160,17 @@ containerd_story() {
 	rm "$E/etc/runsc.json"
 }
 
-for age in new old; do
+for age in new latest old; do
 	[ -x "$TOP/build/runsc/$age/runsc" ] || continue
 	ln -sf "$TOP/build/runsc/$age/runsc" /usr/local/sbin/runsc
 	PLATFORM=
-	[ $age = new ] || PLATFORM="--runtime-flag platform=ptrace"
+	[ $age != old ] || PLATFORM="--runtime-flag platform=ptrace"
 	podman_story $age
 	policy_story $age
 	podman_cpu $age
 done
 start_containerd
-for age in new old; do
+for age in new latest old; do
 	[ -x "$TOP/build/runsc/$age/runsc" ] || continue
 	ln -sf "$TOP/build/runsc/$age/runsc" /usr/local/sbin/runsc
 	WRAP=$E/warder-runsc-$age

@@ -34,7 +34,7 @@ def left():
 
 
 def runscs():
-    """(age, path) of each runsc that packaging/runsc.sh has brought, the current one first."""
+    """(age, path) of each runsc that packaging/runsc.sh has brought."""
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    found = [(age, f"{top}/build/runsc/{age}/runsc") for age in ("new", "old")]
+    found = [(age, f"{top}/build/runsc/{age}/runsc") for age in ("new", "latest", "old")]
     return [(age, path) for age, path in found if os.access(path, os.X_OK)]

@@ -25,7 +25,7 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 WDR_BUILD=${WDR_BUILD:-$TOP/build/plain}
 PATH=$WDR_BUILD/bin:$PATH:/usr/sbin:/sbin
 # Which backend `warder run` takes where a test does not say: a test of the other one sets it and
-# tells the same story again, with the runsc that its argument names (new, old). A runsc that happens to be
+# tells the same story again, with the runsc that its argument names (new, latest, old). A runsc that happens to be
 # on PATH changes nothing.
 WDR_BACKEND=${WDR_BACKEND:-native}
 WDR_RUNSC=${WDR_RUNSC:-$TOP/build/runsc/${1:-new}/runsc}

@@ -14,7 +14,7 @@ set_up() {
 	find "$PROGRAMS" -type f -perm -1 -exec cp {} "$A" \;
 	cp "$A/files" "$A/set-id"
 	cp "$A/files" "$TMPDIR/d/victim"
-	mknod -m 666 "$TMPDIR/o/zero" c 1 5
+	mknod -m 666 "$TMPDIR/o/kmsg" c 1 11
 	cp "$A/files" "$A/file-caps"
 	chmod 4755 "$A/set-id"
 	"$A/files" add-caps "$A/file-caps" >/dev/null
