@@ -71,7 +71,7 @@ BOTH="203.0.113.1 203.0.113.1 "
 HELD="203.0.113.1 refused "
 filters() { tc filter show dev boxh ingress | grep -c handle; }
 all_gone() {
-	find "$TMPDIR/root" -type f ! -name '*.lock'
+	find "$TMPDIR/root" -type f ! -name '*.lock' ! -name null-netns # September 2026's keeps one for all sandboxes without a network
 	pgrep -f "$TMPDIR/root"
 	filters | grep -v '^0$'
 	remains
