@@ -5,32 +5,11 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "wdr_objects.h"
 
-static const struct {
-	enum wdr_kern_map map;
-	size_t size, offset; /* of the pointer in struct wdr_kern */
-} cells[] = {
-	{ WDR_MAP_SHARED, sizeof(struct wdr_shared), offsetof(struct wdr_kern, shared) },
-	{ WDR_MAP_SLOTS, WDR_SLOTS_MAX * sizeof(struct wdr_slot),
-	  offsetof(struct wdr_kern, slots) },
-	{ WDR_MAP_LIVE, WDR_SLOTS_MAX * sizeof(struct wdr_live), offsetof(struct wdr_kern, live) },
-	{ WDR_MAP_SUPS, WDR_SUPS_MAX * sizeof(struct wdr_sup), offsetof(struct wdr_kern, sups) },
-	{ WDR_MAP_POLICIES, WDR_SLOTS_MAX * sizeof(struct wdr_egress_policy),
-	  offsetof(struct wdr_kern, policies) },
-};
-
-#define N_CELLS (sizeof(cells) / sizeof(cells[0]))
-
-static void **cell_of(struct wdr_kern *k, unsigned int i)
-{
-	return (void **)((char *)k + cells[i].offset);
-}
-
-static int get_pin(const char *dir, const char *name)
+int wdr_kern_pin_get(const char *dir, const char *name)
 {
 	char path[WDR_KERN_PATH_MAX];
 
@@ -41,35 +20,15 @@ static int get_pin(const char *dir, const char *name)
 int wdr_kern_map_fd(struct wdr_kern *k, enum wdr_kern_map m)
 {
 	if (k->map_fd[m] < 0)
-		k->map_fd[m] = get_pin(k->gen, wdr_kern_map_name(m));
+		k->map_fd[m] = wdr_kern_pin_get(k->gen, wdr_kern_map_name(m));
 	return k->map_fd[m];
 }
 
 int wdr_kern_prog_fd(struct wdr_kern *k, enum wdr_kern_prog p)
 {
 	if (k->prog_fd[p] < 0)
-		k->prog_fd[p] = get_pin(k->gen, wdr_kern_program(p)->name);
+		k->prog_fd[p] = wdr_kern_pin_get(k->gen, wdr_kern_program(p)->name);
 	return k->prog_fd[p];
-}
-
-static int map_cells(struct wdr_kern *k)
-{
-	unsigned int i;
-	void *at;
-	int fd;
-
-	for (i = 0; i < N_CELLS; i++) {
-		fd = wdr_kern_map_fd(k, cells[i].map);
-		if (fd < 0)
-			return fd;
-		at = mmap(NULL, cells[i].size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (at == MAP_FAILED)
-			return -errno;
-		*cell_of(k, i) = at;
-		/* No child needs them, a job's pid 1 least of all, and each would copy 600 pages' entries. */
-		(void)madvise(at, cells[i].size, MADV_DONTFORK);
-	}
-	return 0;
 }
 
 void wdr_kern_freep(struct wdr_kern **kp)
@@ -81,10 +40,7 @@ void wdr_kern_freep(struct wdr_kern **kp)
 	if (!k)
 		return;
 	wdr_kern_ring_freep(&k->ring);
-	for (i = 0; i < N_CELLS; i++) {
-		if (*cell_of(k, i))
-			(void)munmap(*cell_of(k, i), cells[i].size);
-	}
+	wdr_kern_cells_unmap(k);
 	for (i = 0; i < _WDR_MAP_MAX; i++)
 		wdr_closep(&k->map_fd[i]);
 	for (i = 0; i < _WDR_PROG_MAX; i++)
@@ -120,7 +76,7 @@ int wdr_kern_view_new(const char *root, const char *gen, struct wdr_kern **ret)
 		k->prog_fd[i] = -1;
 	r = read_ino(k, &k->pinned_ino);
 	if (r >= 0)
-		r = map_cells(k);
+		r = wdr_kern_cells_map(k);
 	if (r < 0)
 		return r;
 	*ret = WDR_TAKE_PTR(k);
@@ -144,7 +100,7 @@ static int find_heir(void *arg, const char *name)
 	uint32_t id;
 
 	wdr_kern_path(path, k->root, name);
-	fd = get_pin(path, wdr_kern_map_name(WDR_MAP_SHARED));
+	fd = wdr_kern_pin_get(path, wdr_kern_map_name(WDR_MAP_SHARED));
 	id = read_map_id(fd);
 	if (!id || id != read_map_id(k->map_fd[WDR_MAP_SHARED]))
 		return 0;

@@ -67,6 +67,7 @@ enum wdr_kern_prog {
 	_WDR_PROG_MAX
 };
 
+#define WDR_KERN_CELLS	5 /* maps that are read and written as memory */
 #define WDR_PROG_BIT(p) (UINT64_C(1) << (p))
 
 struct wdr_kern_program {
@@ -87,11 +88,13 @@ struct wdr_kern {
 	char lock[WDR_KERN_PATH_MAX];
 	int map_fd[_WDR_MAP_MAX]; /* opened when first needed: wdr_kern_map_fd() */
 	int prog_fd[_WDR_PROG_MAX];
+	uint64_t parts[WDR_KERN_CELLS]; /* of what is mapped: bit N: part N, see cells.c */
 	uint64_t pinned_ino; /* of the pin of wdr_shared: is it still the one that others use? */
 	struct wdr_shared *shared;
+	struct wdr_sup *sups;
+	/* Of these a cell is there after wdr_kern_need(). */
 	struct wdr_slot *slots;
 	struct wdr_live *live;
-	struct wdr_sup *sups;
 	struct wdr_egress_policy *policies;
 	uint32_t sup; /* our number, 0: not joined */
 	struct wdr_kern_ring *ring;
@@ -179,14 +182,26 @@ void wdr_kern_log_line(const char *log, char *ret, size_t size);
 int wdr_kern_view_new(const char *root, const char *gen, struct wdr_kern **ret) wdr_must_check;
 /* Is what @k opened still what others find, here or in a generation that has taken it over? */
 bool wdr_kern_is_current(struct wdr_kern *k);
+/* A new descriptor of what is pinned as @dir/@name, or -errno of bpf(2). */
+int wdr_kern_pin_get(const char *dir, const char *name) wdr_must_check;
 /* Descriptors of a pinned map or program; @k's. -errno of bpf(2) if there is none. */
 int wdr_kern_map_fd(struct wdr_kern *k, enum wdr_kern_map m);
 int wdr_kern_prog_fd(struct wdr_kern *k, enum wdr_kern_prog p);
 
+/* -- cells.c -- */
+
+/* Make room for the maps that are memory, and map those that every process needs whole. */
+int wdr_kern_cells_map(struct wdr_kern *k) wdr_must_check;
+void wdr_kern_cells_unmap(struct wdr_kern *k);
+/* Have cell @n of slots, live or policies mapped, until @k goes. -errno of mmap(2). */
+int wdr_kern_need(struct wdr_kern *k, enum wdr_kern_map m, uint32_t n) wdr_must_check;
+/* The same for all that are in use: slots_used for slots and live, policies_used for policies. */
+int wdr_kern_need_used(struct wdr_kern *k, enum wdr_kern_map m) wdr_must_check;
+
 /* -- sup.c -- */
 
-/* How many supervisors live, and how many contained jobs have outlived theirs. */
-unsigned int wdr_kern_users(const struct wdr_kern *k);
+/* How many supervisors live, and how many contained jobs have outlived theirs; 1 if none can say. */
+unsigned int wdr_kern_users(struct wdr_kern *k);
 /* Is the process still there that took this number? */
 bool wdr_kern_sup_alive(const struct wdr_sup *sup);
 /* Take the lock; -ESTALE if @k's pins have been removed since it was opened. */
@@ -257,7 +272,7 @@ void wdr_kern_replace(struct wdr_kern *k, const int *prog_fd);
 
 /* -- slot.c -- */
 
-/* Free slot @n with its denials, under the lock; its numbers are then anybody's. */
+/* Free slot @n, of which slot and live are mapped, with its denials, under the lock. */
 void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n);
 
 /* -- tables.c -- */

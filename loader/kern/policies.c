@@ -28,16 +28,21 @@ static void hash_policy(const struct wdr_kern_policy *p, uint8_t ret[WDR_SHA256_
 	wdr_sha256_end(&s, ret);
 }
 
-static uint32_t find_loaded(const struct wdr_kern *k, const uint8_t sha[WDR_SHA256_SIZE])
+/* The number, 0 if there is none, or -errno. */
+static int find_loaded(struct wdr_kern *k, const uint8_t sha[WDR_SHA256_SIZE])
 {
 	const struct wdr_egress_policy *p;
 	uint32_t n;
+	int r;
 
+	r = wdr_kern_need_used(k, WDR_MAP_POLICIES);
+	if (r < 0)
+		return r;
 	for (n = 1; n < WDR_SLOTS_MAX; n++) {
 		p = &k->policies[n];
 		if (wdr_kern_bit_get(k->shared->policies_used, n) && p->state == WDR_POLICY_READY &&
 		    !memcmp(p->sha, sha, WDR_SHA256_SIZE))
-			return n;
+			return (int)n;
 	}
 	return 0;
 }
@@ -136,10 +141,14 @@ static int begin_policy(struct wdr_kern *k, const struct wdr_kern_policy *p,
 {
 	uint32_t n = wdr_kern_bit_find(k->shared->policies_used, 1, WDR_SLOTS_MAX);
 	struct wdr_egress_policy *loaded = &k->policies[n];
+	int r;
 
 	if (!n)
 		return wdr_err_set(err, -ENOSPC, "%d policies are loaded already",
 				   WDR_SLOTS_MAX - 1);
+	r = wdr_kern_need(k, WDR_MAP_POLICIES, n);
+	if (r < 0)
+		return wdr_err_set(err, r, "map a policy: %s", strerror(-r));
 	*loaded = (struct wdr_egress_policy){
 		.head = p->head,
 		.n_entries = p->n_entries,
@@ -206,16 +215,18 @@ int wdr_kern_policy_use(struct wdr_kern *k, const struct wdr_kern_policy *p, int
 			uint32_t *ret, struct wdr_err *err)
 {
 	uint8_t sha[WDR_SHA256_SIZE];
-	uint32_t n;
+	int r;
 
 	if (p->n_entries > WDR_EGRESS_MAX_ENTRIES)
 		return wdr_err_set(err, -E2BIG, "%u prefixes, at most %d", p->n_entries,
 				   WDR_EGRESS_MAX_ENTRIES);
 	hash_policy(p, sha);
-	n = find_loaded(k, sha);
-	if (!n)
+	r = find_loaded(k, sha);
+	if (r < 0)
+		return wdr_err_set(err, r, "map loaded policies: %s", strerror(-r));
+	if (!r)
 		return load_policy(k, p, sha, lock, ret, err);
-	*ret = n;
+	*ret = (uint32_t)r;
 	return 0;
 }
 
@@ -248,6 +259,9 @@ void wdr_kern_policy_trim(struct wdr_kern *k)
 	unsigned int n_idle = 0;
 	uint32_t n;
 
+	/* Not all to be seen: what goes and what stays is said another time. */
+	if (wdr_kern_need_used(k, WDR_MAP_POLICIES) < 0 || wdr_kern_need_used(k, WDR_MAP_SLOTS) < 0)
+		return;
 	for (n = 1; n < WDR_SLOTS_MAX; n++) {
 		if (!wdr_kern_bit_get(k->shared->policies_used, n))
 			continue;

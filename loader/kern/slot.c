@@ -16,6 +16,16 @@ static uint32_t flags_of(const struct wdr_kern_ask *ask)
 	       (ask->sigsys ? WDR_SLOT_SIGSYS : 0u);
 }
 
+static int need_cells(struct wdr_kern *k, uint32_t n, struct wdr_err *err)
+{
+	int r;
+
+	r = wdr_kern_need(k, WDR_MAP_SLOTS, n);
+	if (r >= 0)
+		r = wdr_kern_need(k, WDR_MAP_LIVE, n);
+	return r < 0 ? wdr_err_set(err, r, "map the job's slot: %s", strerror(-r)) : 0;
+}
+
 /* The cells of slot @n, and the cgroup's way to it. */
 static int fill_slot(struct wdr_kern *k, uint32_t n, const struct wdr_kern_ask *ask,
 		     uint64_t cgroup, uint32_t policy, struct wdr_err *err)
@@ -101,6 +111,9 @@ static int take_slot(struct wdr_kern_slot *s, const struct wdr_kern_ask *ask, in
 	s->n = wdr_kern_bit_find(k->shared->slots_used, 1, WDR_SLOTS_MAX);
 	if (!s->n)
 		return wdr_err_set(err, -ENOSPC, "%d jobs run already", WDR_SLOTS_MAX - 1);
+	r = need_cells(k, s->n, err);
+	if (r < 0)
+		return r;
 	r = fill_slot(k, s->n, ask, st.st_ino, policy, err);
 	s->job = k->slots[s->n].job;
 	if (r >= 0)
@@ -231,6 +244,7 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 {
 	struct wdr_slot *slot = &k->slots[n];
 	uint64_t job = slot->job, cgroup = slot->cgroup;
+	uint32_t policy = slot->policy % WDR_SLOTS_MAX;
 
 	/* Killed anywhere here, a sweep finds what it needs to go on. */
 	(void)bpf_map_delete_elem(wdr_kern_map_fd(k, WDR_MAP_CGROUPS), &cgroup);
@@ -241,8 +255,8 @@ void wdr_kern_slot_clear(struct wdr_kern *k, uint32_t n)
 	wdr_kern_denials_drop(k, n);
 	if (k->live[n].out_packets)
 		wdr_kern_flows_drop(k, job);
-	if (slot->policy)
-		k->policies[slot->policy % WDR_SLOTS_MAX].used_ns = wdr_kern_now_ns();
+	if (policy && wdr_kern_need(k, WDR_MAP_POLICIES, policy) >= 0)
+		k->policies[policy].used_ns = wdr_kern_now_ns();
 	memset(slot, 0, sizeof(*slot));
 	wdr_kern_bit_set(k->shared->slots_used, n, false);
 	wdr_kern_policy_trim(k);
@@ -284,7 +298,7 @@ static int find_slot(struct wdr_kern *k, int cgroup_fd, uint32_t *ret, struct wd
 	if (r < 0)
 		return wdr_err_set(err, r, "no job is known in this cgroup");
 	*ret %= WDR_SLOTS_MAX;
-	return 0;
+	return need_cells(k, *ret, err);
 }
 
 int wdr_kern_slot_look(struct wdr_kern *k, int cgroup_fd, struct wdr_kern_slot **ret,

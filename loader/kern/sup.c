@@ -69,10 +69,12 @@ bool wdr_kern_bit_get(const __u64 *words, uint32_t n)
 	return words[n / 64] >> (n % 64) & 1;
 }
 
-unsigned int wdr_kern_users(const struct wdr_kern *k)
+unsigned int wdr_kern_users(struct wdr_kern *k)
 {
 	unsigned int n = 0, i;
 
+	if (wdr_kern_need_used(k, WDR_MAP_SLOTS) < 0)
+		return 1;
 	for (i = 1; i < WDR_SUPS_MAX; i++)
 		n += wdr_kern_bit_get(k->shared->sups_used, i) && wdr_kern_sup_alive(&k->sups[i]);
 	for (i = 1; i < WDR_SLOTS_MAX; i++)

@@ -58,9 +58,14 @@ static bool is_over(const struct wdr_slot *slot, int any_fd)
 static int sweep_slots(struct wdr_kern *k, int any_fd)
 {
 	const struct wdr_slot *slot;
-	int count = 0;
+	int count = 0, r;
 	uint32_t n;
 
+	r = wdr_kern_need_used(k, WDR_MAP_SLOTS);
+	if (r >= 0)
+		r = wdr_kern_need_used(k, WDR_MAP_LIVE);
+	if (r < 0)
+		return r;
 	for (n = 1; n < WDR_SLOTS_MAX; n++) {
 		slot = &k->slots[n];
 		if (!wdr_kern_bit_get(k->shared->slots_used, n) ||
@@ -106,6 +111,8 @@ int wdr_kern_sweep(struct wdr_kern *k, int cgroup2_fd, struct wdr_err *err)
 	if (r < 0)
 		return r;
 	count = sweep_slots(k, cgroup2_fd);
+	if (count < 0)
+		return wdr_err_set(err, count, "map what jobs left: %s", strerror(-count));
 	sweep_sups(k);
 	wdr_kern_policy_trim(k);
 	wdr_kern_attach_trim(k);
