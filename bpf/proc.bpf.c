@@ -3,8 +3,9 @@
  * Tell a supervisor what the processes of its job do: execute, fork, exit, fall to the OOM killer,
  * ask for capabilities that they don't have, call what seccomp kills for.
  *
- * Attached by kern to tracepoints while at least one job asks. Nothing is decided here: a task of no
- * job, or of one that does not ask, is left alone; what does not fit into the ring is counted.
+ * Attached by kern to tracepoints when a job asks; wdr_cap and wdr_sigsys are taken off with the last
+ * one. Nothing is decided here: a task of no job, or of one that does not ask, is left alone; what
+ * does not fit into the ring is counted.
  */
 #include "lib/core.bpf.h"
 

@@ -4,6 +4,7 @@
  *
  *   pin                                    made by        removed by
  *   ROOT/HASH/MAP, ROOT/HASH/PROGRAM       load.c         unload.c; load.c of another version
+ *   ROOT/HASH/PROGRAM_link (links)         trace.c        with the generation
  *   ROOT/new/...                           load.c         load.c: renamed to HASH, or a leftover
  *   ROOT/parents/CGROUP/PROGRAM (links)    attach.c       attach.c when the cgroup is gone; unload.c
  *   ROOT/jobs/NUMBER/PROGRAM (links)       attach.c       slot.c when the job ends; sweep.c; unload.c

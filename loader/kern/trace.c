@@ -3,6 +3,11 @@
  * Programs on tracepoints cost every task of the machine, so they are there only while a job asks.
  * Two links of one program would count twice, so all processes hold descriptors of the same link,
  * found by its kernel id in the shared cell: it ends with the last of them, however that ends.
+ *
+ * Those of which other tasks feel nothing stay from the first job that asks: attaching and taking
+ * off is the kernel rewriting its own code, which costs more than all else that a job's events do.
+ * Their links are pinned among the generation's programs, and end with it. What they cost others:
+ * docs/performance.md.
  */
 #include "kern_priv.h"
 
@@ -11,17 +16,24 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct {
+static const struct trace {
 	uint32_t flag;
 	enum wdr_kern_prog prog;
 	uint8_t cell; /* in wdr_shared.link_ids: part of the maps' layout, append only */
+	bool stays;   /* pinned when it is attached */
 } traces[] = {
-	{ WDR_SLOT_COUNT, WDR_PROG_SYS_ENTER, 0 }, { WDR_SLOT_COUNT, WDR_PROG_SYS_EXIT, 1 },
-	{ WDR_SLOT_COUNT, WDR_PROG_SYS_FORK, 2 },  { WDR_SLOT_COUNT, WDR_PROG_URING_REQ, 3 },
-	{ WDR_SLOT_COUNT, WDR_PROG_URING_SQE, 3 }, { WDR_SLOT_PROC, WDR_PROG_EXEC, 4 },
-	{ WDR_SLOT_PROC, WDR_PROG_FORK, 5 },	   { WDR_SLOT_PROC, WDR_PROG_EXIT, 6 },
-	{ WDR_SLOT_PROC, WDR_PROG_OOM, 7 },	   { WDR_SLOT_PROC, WDR_PROG_OOM_PID, 7 },
-	{ WDR_SLOT_PROC, WDR_PROG_CAP, 8 },	   { WDR_SLOT_SIGSYS, WDR_PROG_SIGSYS, 9 },
+	{ WDR_SLOT_COUNT, WDR_PROG_SYS_ENTER, 0, false },
+	{ WDR_SLOT_COUNT, WDR_PROG_SYS_EXIT, 1, false },
+	{ WDR_SLOT_COUNT, WDR_PROG_SYS_FORK, 2, false },
+	{ WDR_SLOT_COUNT, WDR_PROG_URING_REQ, 3, false },
+	{ WDR_SLOT_COUNT, WDR_PROG_URING_SQE, 3, false },
+	{ WDR_SLOT_PROC, WDR_PROG_EXEC, 4, true },
+	{ WDR_SLOT_PROC, WDR_PROG_FORK, 5, true },
+	{ WDR_SLOT_PROC, WDR_PROG_EXIT, 6, true },
+	{ WDR_SLOT_PROC, WDR_PROG_OOM, 7, true },
+	{ WDR_SLOT_PROC, WDR_PROG_OOM_PID, 7, true },
+	{ WDR_SLOT_PROC, WDR_PROG_CAP, 8, false }, /* asked with each piece of memory */
+	{ WDR_SLOT_SIGSYS, WDR_PROG_SIGSYS, 9, false },
 };
 
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
@@ -45,30 +57,47 @@ static bool is_link_of(int link_fd, enum wdr_kern_prog prog)
 	       !strncmp(info.name, wdr_kern_program(prog)->name, sizeof(info.name) - 1);
 }
 
-static int share_link(struct wdr_kern *k, enum wdr_kern_prog prog, uint32_t *id)
+/* Attached here and now, and pinned if it is to stay. */
+static int new_link(struct wdr_kern *k, const struct trace *t, uint32_t *id)
 {
 	struct bpf_link_info info = { 0 };
+	char name[64], pin[WDR_KERN_PATH_MAX];
 	uint32_t len = sizeof(info);
 	wdr_close_ int fd = -1;
+	wdr_close_ int own = -1;
 	int r;
 
-	if (*id) {
-		fd = bpf_link_get_fd_by_id(*id);
-		if (fd >= 0 && is_link_of(fd, prog))
-			return WDR_TAKE_FD(fd);
-		wdr_closep(&fd);
-	}
-	r = wdr_kern_prog_fd(k, prog);
+	/* What stays must be this generation's: what we have open may be one's that ours took over. */
+	r = t->stays ? own = wdr_kern_pin_get(k->gen, wdr_kern_program(t->prog)->name) :
+		       wdr_kern_prog_fd(k, t->prog);
 	if (r < 0)
 		return r;
 	fd = bpf_raw_tracepoint_open(NULL, r);
 	if (fd < 0)
 		return fd;
 	r = bpf_obj_get_info_by_fd(fd, &info, &len);
+	if (r >= 0 && t->stays) {
+		(void)snprintf(name, sizeof(name), "%s_link", wdr_kern_program(t->prog)->name);
+		wdr_kern_path(pin, k->gen, name);
+		(void)unlink(pin); /* not the one that is shared: together they would tell twice */
+		r = bpf_obj_pin(fd, pin);
+	}
 	if (r < 0)
 		return r;
 	*id = info.id;
 	return WDR_TAKE_FD(fd);
+}
+
+static int share_link(struct wdr_kern *k, const struct trace *t, uint32_t *id)
+{
+	wdr_close_ int fd = -1;
+
+	if (*id) {
+		fd = bpf_link_get_fd_by_id(*id);
+		if (fd >= 0 && is_link_of(fd, t->prog))
+			return WDR_TAKE_FD(fd);
+	}
+	return new_link(k, t, id);
 }
 
 /* A contained job's links outlive its supervisor, so that nothing goes uncounted. */
@@ -83,25 +112,22 @@ static int pin_link(const struct wdr_kern_slot *s, int fd, const char *prog)
 	return r == -EEXIST ? 0 : r;
 }
 
-static int start_trace(struct wdr_kern_slot *s, enum wdr_kern_prog prog, uint32_t *id,
-		       struct wdr_err *err)
+static int start_trace(struct wdr_kern_slot *s, const struct trace *t, struct wdr_err *err)
 {
 	struct wdr_kern *k = s->kern_ref;
 	bool pin = k->slots[s->n].flags & WDR_SLOT_CONTAIN;
+	const char *name = wdr_kern_program(t->prog)->name;
 	int fd, r;
 
-	fd = share_link(k, prog, id);
+	fd = share_link(k, t, &k->shared->link_ids[t->cell]);
 	if (fd < 0)
-		return wdr_err_set(err, fd, "attach %s: %s", wdr_kern_program(prog)->name,
-				   strerror(-fd));
-	s->link_fd[prog] = fd;
+		return wdr_err_set(err, fd, "attach %s: %s", name, strerror(-fd));
+	s->link_fd[t->prog] = fd;
 	r = pin ? wdr_kern_job_folder(k, s->job, err) : 0;
 	if (r < 0)
 		return r;
-	r = pin ? pin_link(s, fd, wdr_kern_program(prog)->name) : 0;
-	return r < 0 ? wdr_err_set(err, r, "pin %s: %s", wdr_kern_program(prog)->name,
-				   strerror(-r)) :
-		       0;
+	r = pin ? pin_link(s, fd, name) : 0;
+	return r < 0 ? wdr_err_set(err, r, "pin %s: %s", name, strerror(-r)) : 0;
 }
 
 void wdr_kern_trace_stop(struct wdr_kern_slot *s)
@@ -129,7 +155,7 @@ int wdr_kern_trace_start(struct wdr_kern_slot *s, uint32_t flags, struct wdr_err
 			return wdr_err_set(err, -EOPNOTSUPP, "this kernel does not load %s",
 					   wdr_kern_program(prog)->name);
 		}
-		r = start_trace(s, prog, &k->shared->link_ids[traces[i].cell], err);
+		r = start_trace(s, &traces[i], err);
 		if (r < 0)
 			return r;
 	}

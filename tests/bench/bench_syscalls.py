@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls: what counting them by name adds to a loop of getppid, and to tasks that nobody counts
+"""System calls: what counting them by name adds to a loop of getppid
 
 Each round runs every loop once; a ratio is of two loops of one round. Some are not counted, so that
 they follow each other: a tracepoint that somebody uses is paid for by every task.
@@ -7,11 +7,9 @@ they follow each other: a tracepoint that somebody uses is paid for by every tas
 import re, subprocess, tempfile
 
 from wdr_bench import BUILD, WARDER, Row, have, ns, ratio
-from wdr_lab import Held, sh
 
 CALLS = BUILD / "tests/bench/calls"
 MOST = 1.2  # DESIGN 11
-IDLE = 1.02  # 1.00 but for noise
 RATIO = ["this / not counted"]
 FAST, SLOW = ("60", "1000"), ("5", "400")  # blocks, and calls in each
 COUNT = "tracepoint:raw_syscalls:sys_enter /pid == cpid/ { @[args->id] = count(); }"
@@ -72,25 +70,6 @@ def counting_rows(folder, rounds):
         yield against(name, xs, alone) if len(xs) == rounds else Row(name, "does not work here: " + refused[name])
 
 
-def idle_rows(rounds):
-    none, pinned, held, counting = [], [], [], []
-    options = ["--cpu-time", "1h", "--allow", "192.0.2.1", "--events", "/dev/null"]
-    for _ in range(rounds):
-        sh(WARDER, "unload")
-        none.append(run(CALLS, *FAST))
-        sh(WARDER, "run", "-q", "-b", "native", "--cpu-time", "1h", "--", "/usr/bin/true")
-        pinned.append(run(CALLS, *FAST))
-        with Held(*options):
-            held.append(run(CALLS, *FAST))
-        with Held("--syscalls"):
-            counting.append(run(CALLS, *FAST))
-    yield Row("another task, nothing loaded", ns(none))
-    yield against("another task, programs pinned, no job", pinned, none, IDLE)
-    yield against("another task, job with budget, egress, events", held, none, IDLE)
-    yield against("another task, job that is counted", counting, none)
-
-
 def rows(quick):
     with tempfile.TemporaryDirectory(prefix="wdr-bench-") as folder:
         yield from counting_rows(folder, 5 if quick else 15)
-    yield from idle_rows(8 if quick else 30)
