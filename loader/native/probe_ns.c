@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/wdr_io.h"
+#include "base/wdr_tree.h"
 #include "native/native_priv.h"
 #include "native/probe.h"
 #include "native/probe_priv.h"
@@ -114,9 +115,24 @@ static const struct wdr_trial trials[] = {
 	 WDR_PROT_BIT(WDR_PROT_CGROUP_NS) | WDR_PROT_BIT(WDR_PROT_TIME_NS) | \
 	 WDR_PROT_BIT(WDR_PROT_HOST_UID))
 
+/* Root's job sees its cgroup by a clone of the mount, made before there is any namespace of its own. */
+static int show_cgroup(void)
+{
+	wdr_close_ int fd = -1;
+
+	if (geteuid() != 0 || !wdr_userns_is_first())
+		return 0;
+	fd = wdr_tree_clone(AT_FDCWD, "/sys/fs/cgroup", 0, MOUNT_ATTR_RDONLY);
+	return fd < 0 ? WDR_TAKE_FD(fd) : 0;
+}
+
 static void probe(struct wdr_check_report *rep)
 {
+	int r = show_cgroup();
+
 	wdr_native_try(trials, sizeof(trials) / sizeof(trials[0]), rep);
+	if (r < 0)
+		wdr_check_bar(rep, WDR_PROT_CGROUP_NS, "show the job its cgroup: %s", strerror(-r));
 }
 
 const struct wdr_probe wdr_native_ns_probe = { "namespaces", COVERS, 0, probe };

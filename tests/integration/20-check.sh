@@ -56,6 +56,11 @@ for caps in -sys_admin -bpf,-sys_admin -perfmon,-sys_admin; do
 	like "and the CPU budget is the supervisor's" "$(answer cpu_budget)" '^yes$'
 	run setpriv --bounding-set "$caps" warder run --syscalls -- true
 	is "as a run says" "$RC/$(echo "$ERR" | grep -c CAP_SYS_ADMIN)" 125/1
+	# What no job can do without is no in the table as well, in the words of the run.
+	run setpriv --bounding-set "$caps" warder check --json
+	WHY=$(answer cgroup_ns)
+	exits "a job that asks for the CPU budget alone" 125 setpriv --bounding-set "$caps" warder run --cpu-time 1m -- true
+	is "fails for what the table says" "$WHY" "no $(echo "$ERR" | sed -n 's/^warder: \(show the job its cgroup\) [a-z,]*:/\1:/p')"
 done
 is "trying leaves no cgroup" "$(find /sys/fs/cgroup -maxdepth 4 -type d -name 'probe-*')" ""
 run warder check --verbose
