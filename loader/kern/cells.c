@@ -119,12 +119,10 @@ int wdr_kern_need_used(struct wdr_kern *k, enum wdr_kern_map m)
 {
 	const __u64 *used =
 		m == WDR_MAP_POLICIES ? k->shared->policies_used : k->shared->slots_used;
-	uint32_t n;
+	uint32_t n = 0;
 	int r = 0;
 
-	for (n = 0; n < WDR_SLOTS_MAX && r >= 0; n++) {
-		if (wdr_kern_bit_get(used, n))
-			r = wdr_kern_need(k, m, n);
-	}
+	while (r >= 0 && (n = wdr_kern_bit_next(used, n, WDR_SLOTS_MAX)) != 0)
+		r = wdr_kern_need(k, m, n);
 	return r;
 }

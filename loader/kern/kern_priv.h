@@ -116,10 +116,13 @@ struct wdr_kern_slot {
 
 uint64_t wdr_kern_now_ns(void); /* CLOCK_MONOTONIC, which is bpf_ktime_get_ns() */
 
-/* Bitmaps of the shared cell. find: the first free number of from..max - 1, 0 if there is none. */
+/*
+ * Bitmaps of the shared cell. find: the first free number of from..max - 1, next: the first taken one
+ * of after + 1..max - 1; 0 if there is none.
+ */
+uint32_t wdr_kern_bit_next(const __u64 *words, uint32_t after, uint32_t max);
 uint32_t wdr_kern_bit_find(const __u64 *words, uint32_t from, uint32_t max);
 void wdr_kern_bit_set(__u64 *words, uint32_t n, bool on);
-bool wdr_kern_bit_get(const __u64 *words, uint32_t n);
 
 /* -- lock.c -- */
 

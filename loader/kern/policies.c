@@ -38,10 +38,9 @@ static int find_loaded(struct wdr_kern *k, const uint8_t sha[WDR_SHA256_SIZE])
 	r = wdr_kern_need_used(k, WDR_MAP_POLICIES);
 	if (r < 0)
 		return r;
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
+	for (n = 0; (n = wdr_kern_bit_next(k->shared->policies_used, n, WDR_SLOTS_MAX)) != 0;) {
 		p = &k->policies[n];
-		if (wdr_kern_bit_get(k->shared->policies_used, n) && p->state == WDR_POLICY_READY &&
-		    !memcmp(p->sha, sha, WDR_SHA256_SIZE))
+		if (p->state == WDR_POLICY_READY && !memcmp(p->sha, sha, WDR_SHA256_SIZE))
 			return (int)n;
 	}
 	return 0;
@@ -245,9 +244,8 @@ static uint32_t find_oldest(const struct wdr_kern *k, const __u64 *idle)
 {
 	uint32_t n, oldest = 0;
 
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (wdr_kern_bit_get(idle, n) &&
-		    (!oldest || k->policies[n].used_ns < k->policies[oldest].used_ns))
+	for (n = 0; (n = wdr_kern_bit_next(idle, n, WDR_SLOTS_MAX)) != 0;) {
+		if (!oldest || k->policies[n].used_ns < k->policies[oldest].used_ns)
 			oldest = n;
 	}
 	return oldest;
@@ -262,18 +260,14 @@ void wdr_kern_policy_trim(struct wdr_kern *k)
 	/* Not all to be seen: what goes and what stays is said another time. */
 	if (wdr_kern_need_used(k, WDR_MAP_POLICIES) < 0 || wdr_kern_need_used(k, WDR_MAP_SLOTS) < 0)
 		return;
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (!wdr_kern_bit_get(k->shared->policies_used, n))
-			continue;
+	for (n = 0; (n = wdr_kern_bit_next(k->shared->policies_used, n, WDR_SLOTS_MAX)) != 0;) {
 		if (is_rubbish(k, n))
 			drop_policy(k, n);
 		else if (k->policies[n].state == WDR_POLICY_READY)
 			wdr_kern_bit_set(idle, n, true);
 	}
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (wdr_kern_bit_get(k->shared->slots_used, n))
-			wdr_kern_bit_set(idle, k->slots[n].policy % WDR_SLOTS_MAX, false);
-	}
+	for (n = 0; (n = wdr_kern_bit_next(k->shared->slots_used, n, WDR_SLOTS_MAX)) != 0;)
+		wdr_kern_bit_set(idle, k->slots[n].policy % WDR_SLOTS_MAX, false);
 	for (n = 0; n < WDR_SLOT_WORDS; n++)
 		n_idle += (unsigned int)__builtin_popcountll(idle[n]);
 	for (; n_idle > WDR_KERN_IDLE_POLICIES; n_idle--) {

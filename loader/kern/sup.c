@@ -45,6 +45,22 @@ bool wdr_kern_sup_alive(const struct wdr_sup *sup)
 	return read_start(sup->pid) == sup->start;
 }
 
+uint32_t wdr_kern_bit_next(const __u64 *words, uint32_t after, uint32_t max)
+{
+	uint32_t i = after + 1;
+	uint64_t word;
+
+	while (i < max) {
+		word = words[i / 64] >> (i % 64);
+		if (word) {
+			i += (uint32_t)__builtin_ctzll(word);
+			return i < max ? i : 0;
+		}
+		i = (i / 64 + 1) * 64;
+	}
+	return 0;
+}
+
 uint32_t wdr_kern_bit_find(const __u64 *words, uint32_t from, uint32_t max)
 {
 	uint32_t i;
@@ -64,22 +80,16 @@ void wdr_kern_bit_set(__u64 *words, uint32_t n, bool on)
 		words[n / 64] &= ~(UINT64_C(1) << (n % 64));
 }
 
-bool wdr_kern_bit_get(const __u64 *words, uint32_t n)
-{
-	return words[n / 64] >> (n % 64) & 1;
-}
-
 unsigned int wdr_kern_users(struct wdr_kern *k)
 {
 	unsigned int n = 0, i;
 
 	if (wdr_kern_need_used(k, WDR_MAP_SLOTS) < 0)
 		return 1;
-	for (i = 1; i < WDR_SUPS_MAX; i++)
-		n += wdr_kern_bit_get(k->shared->sups_used, i) && wdr_kern_sup_alive(&k->sups[i]);
-	for (i = 1; i < WDR_SLOTS_MAX; i++)
-		n += wdr_kern_bit_get(k->shared->slots_used, i) &&
-		     k->slots[i].flags & WDR_SLOT_CONTAIN &&
+	for (i = 0; (i = wdr_kern_bit_next(k->shared->sups_used, i, WDR_SUPS_MAX)) != 0;)
+		n += wdr_kern_sup_alive(&k->sups[i]);
+	for (i = 0; (i = wdr_kern_bit_next(k->shared->slots_used, i, WDR_SLOTS_MAX)) != 0;)
+		n += k->slots[i].flags & WDR_SLOT_CONTAIN &&
 		     !wdr_kern_sup_alive(&k->sups[k->slots[i].sup % WDR_SUPS_MAX]);
 	return n;
 }

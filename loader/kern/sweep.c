@@ -58,6 +58,7 @@ static bool is_over(const struct wdr_slot *slot, int any_fd)
 static int sweep_slots(struct wdr_kern *k, int any_fd)
 {
 	const struct wdr_slot *slot;
+	const __u64 *used = k->shared->slots_used;
 	int count = 0, r;
 	uint32_t n;
 
@@ -66,10 +67,9 @@ static int sweep_slots(struct wdr_kern *k, int any_fd)
 		r = wdr_kern_need_used(k, WDR_MAP_LIVE);
 	if (r < 0)
 		return r;
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
+	for (n = 0; (n = wdr_kern_bit_next(used, n, WDR_SLOTS_MAX)) != 0;) {
 		slot = &k->slots[n];
-		if (!wdr_kern_bit_get(k->shared->slots_used, n) ||
-		    wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]) ||
+		if (wdr_kern_sup_alive(&k->sups[slot->sup % WDR_SUPS_MAX]) ||
 		    !is_over(slot, any_fd))
 			continue;
 		wdr_kern_slot_clear(k, n);
@@ -82,8 +82,8 @@ static bool has_slots(const struct wdr_kern *k, uint32_t sup)
 {
 	uint32_t n;
 
-	for (n = 1; n < WDR_SLOTS_MAX; n++) {
-		if (wdr_kern_bit_get(k->shared->slots_used, n) && k->slots[n].sup == sup)
+	for (n = 0; (n = wdr_kern_bit_next(k->shared->slots_used, n, WDR_SLOTS_MAX)) != 0;) {
+		if (k->slots[n].sup == sup)
 			return true;
 	}
 	return false;
@@ -93,9 +93,8 @@ static void sweep_sups(struct wdr_kern *k)
 {
 	uint32_t n;
 
-	for (n = 1; n < WDR_SUPS_MAX; n++) {
-		if (!wdr_kern_bit_get(k->shared->sups_used, n) || wdr_kern_sup_alive(&k->sups[n]) ||
-		    has_slots(k, n))
+	for (n = 0; (n = wdr_kern_bit_next(k->shared->sups_used, n, WDR_SUPS_MAX)) != 0;) {
+		if (wdr_kern_sup_alive(&k->sups[n]) || has_slots(k, n))
 			continue;
 		k->sups[n] = (struct wdr_sup){ 0 };
 		wdr_kern_bit_set(k->shared->sups_used, n, false);

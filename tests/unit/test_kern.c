@@ -87,16 +87,20 @@ static void numbers_are_found_taken_and_given_back(void **state)
 	(void)state;
 	for (n = 1; n < 128; n++) {
 		assert_int_equal(wdr_kern_bit_find(words, 1, 128), n);
-		assert_false(wdr_kern_bit_get(words, n));
+		assert_int_equal(wdr_kern_bit_next(words, n - 1, 128), 0);
 		wdr_kern_bit_set(words, n, true);
-		assert_true(wdr_kern_bit_get(words, n));
+		assert_int_equal(wdr_kern_bit_next(words, n - 1, 128), n);
+		assert_int_equal(wdr_kern_bit_next(words, 0, 128), 1);
 	}
 	/* 0 is nobody's, and so it says that none is left. */
 	assert_int_equal(wdr_kern_bit_find(words, 1, 128), 0);
 	wdr_kern_bit_set(words, 64, false);
 	assert_int_equal(wdr_kern_bit_find(words, 1, 128), 64);
 	assert_int_equal(wdr_kern_bit_find(words, 65, 128), 0);
-	assert_true(wdr_kern_bit_get(words, 63) && wdr_kern_bit_get(words, 65));
+	assert_int_equal(wdr_kern_bit_next(words, 62, 128), 63);
+	assert_int_equal(wdr_kern_bit_next(words, 63, 128), 65);
+	assert_int_equal(wdr_kern_bit_next(words, 126, 127), 0);
+	assert_int_equal(wdr_kern_bit_next(words, 127, 128), 0);
 }
 
 /* Cut, it would be the path of something else. */
