@@ -23,6 +23,7 @@ if not os.access(RUNSC, os.X_OK):
     skip_all("needs build/runsc (packaging/runsc.sh)")
 NETNS = "wdr-shim-faults"
 LOG, STATE, BUNDLE, REPORT = f"{TMP}/log", f"{TMP}/root", f"{TMP}/bundle", f"{TMP}/report"
+STARTED = set()
 PTRACE_SYSCALL, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD, PTRACE_INTERRUPT = 24, 0x4206, 1, 0x4207
 ptrace = ctypes.CDLL(None, use_errno=True).ptrace
 ptrace.argtypes = [ctypes.c_long] * 4
@@ -41,17 +42,33 @@ def of_state():
     return [p for p in os.listdir("/proc") if p.isdigit() and STATE in read(f"/proc/{p}/cmdline") and alive(int(p))]
 
 
+def reap():
+    """As engines do: a sandbox comes to us when its runsc has ended, which waits until its end is waited for."""
+    try:
+        while (it := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and it.si_pid not in STARTED:
+            os.waitpid(it.si_pid, 0)
+    except ChildProcessError:
+        pass
+
+
+def start(*words, runsc=RUNSC, err=subprocess.DEVNULL):
+    p = subprocess.Popen([SHIM, "--root", STATE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
+                         env=dict(os.environ, WARDER_RUNSC=runsc))
+    STARTED.add(p.pid)
+    return p
+
+
 def engine(*words, runsc=RUNSC, seconds=30):
     """As an engine calls it. Exit status, stderr, and what its log says."""
     if os.path.exists(LOG):
         os.unlink(LOG)
-    p = subprocess.Popen([SHIM, "--root", STATE, "--log", LOG, "--log-format", "json", *words], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ, WARDER_RUNSC=runsc))
-    try:
-        err = p.communicate(timeout=seconds)[1].decode(errors="replace")
-    except subprocess.TimeoutExpired:
+    with open(f"{TMP}/err", "wb") as f:  # a sandbox keeps it
+        p = start("--log", LOG, "--log-format", "json", *words, runsc=runsc, err=f)
+    if not wait_for(lambda: reap() or p.poll() is not None, seconds):
         p.kill()
+        p.wait()
         return "hangs", "", []
+    err = read(f"{TMP}/err")
     lines = []
     for line in read(LOG).splitlines():
         try:
@@ -156,8 +173,7 @@ def broken():
 def killed():
     write(config())
     for ms in (0, 2, 5, 10, 20, 40, 80, 160):
-        p = subprocess.Popen([SHIM, "--root", STATE, "create", "--bundle", BUNDLE, "f1"], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, WARDER_RUNSC=RUNSC))
+        p = start("create", "--bundle", BUNDLE, "f1")
         time.sleep(ms / 1000)
         begun = tree(p.pid)[1:]
         p.kill()
@@ -179,8 +195,12 @@ def kill_at(p, there):
     if ptrace(PTRACE_SEIZE, p.pid, 0, PTRACE_O_TRACESYSGOOD) or ptrace(PTRACE_INTERRUPT, p.pid, 0, 0):
         raise OSError(ctypes.get_errno(), "ptrace")
     while True:
-        _, status = os.waitpid(p.pid, 0)
-        if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+        until = time.monotonic() + 30
+        while not (stop := os.waitpid(p.pid, os.WNOHANG))[0] and time.monotonic() < until:
+            reap()
+            time.sleep(0.001)
+        status = stop[1]
+        if not stop[0] or os.WIFEXITED(status) or os.WIFSIGNALED(status):
             p.returncode = status
             return False
         if there():
@@ -197,8 +217,7 @@ def reported_once():
     settings(report=REPORT)
     code, err, _ = engine("create", "--bundle", BUNDLE, "f1")
     ok(code == 0, "with a report a container is made", code, err)
-    p = subprocess.Popen([SHIM, "--root", STATE, "delete", "--force", "f1"], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, WARDER_RUNSC=RUNSC))
+    p = start("delete", "--force", "f1")
     ok(kill_at(p, lambda: os.path.getsize(REPORT) > 0) and left(), "its deletion is killed behind the line", left())
     code, err, _ = engine("delete", "--force", "f1")
     ok(code == 0 and not left(), "deleted again, nothing is left", code, err, left())
@@ -242,6 +261,7 @@ def set_up():
     shell("ip", "netns", "add", NETNS)
 
 
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 made = not os.path.isdir("/etc/warder")
 set_up()
 try:
