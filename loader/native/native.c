@@ -131,6 +131,7 @@ static long clone_as(const struct wdr_spec *s, struct clone_args *ca, struct wdr
 static long clone_in_net(const struct wdr_spec *s, struct clone_args *ca, struct wdr_err *err)
 {
 	wdr_close_ int home = -1;
+	int left, back;
 	long pid;
 
 	if (s->net_fd < 0)
@@ -139,11 +140,15 @@ static long clone_in_net(const struct wdr_spec *s, struct clone_args *ca, struct
 	if (home < 0 || setns(s->net_fd, CLONE_NEWNET) < 0)
 		return wdr_err_set(err, -errno, "enter the job's network: %s", strerror(errno));
 	pid = clone_as(s, ca, err);
+	/* Short of memory once is no reason to undo all else in the wrong namespace. */
 	if (pid == 0 || setns(home, CLONE_NEWNET) == 0)
 		return pid;
+	left = errno;
+	back = setns(home, CLONE_NEWNET);
 	if (pid > 0)
 		(void)kill((pid_t)pid, SIGKILL);
-	return wdr_err_set(err, -errno, "leave the job's network: %s", strerror(errno));
+	return wdr_err_set(err, -left, "leave the job's network: %s%s", strerror(left),
+			   back < 0 ? ", twice" : "");
 }
 
 static int clone_waiting(struct wdr_backend_job *b, int child_ctl, struct wdr_err *err)

@@ -94,6 +94,9 @@ int wdr_net_report_receive(int sock, struct wdr_net_made *ret, struct wdr_err *e
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return wdr_err_set(err, -ECHILD, "hear the maker of a network slot: %s",
+				   strerror(errno));
 	if (got != sizeof(rep))
 		return wdr_err_set(err, -ECHILD, "the maker of a network slot was killed");
 	fds_of(ret, fds);

@@ -33,10 +33,13 @@ int wdr_net_release(const struct wdr_net_pool *p, int nf_fd, const struct wdr_ne
 					  .nf_fd = nf_fd };
 	wdr_net_table_ struct wdr_net_table t = { .fd = -1 };
 	struct wdr_err first = { 0 };
-	int before = cut(p, info, &first);
-	int r = wdr_net_table_open(p->dir_fd, &t, err);
+	int r = wdr_net_pool_at_home(p, err), before;
 
 	*ret_rules_gone = false;
+	if (r < 0)
+		return r;
+	before = cut(p, info, &first);
+	r = wdr_net_table_open(p->dir_fd, &t, err);
 	if (r == 0)
 		r = wdr_net_end_record(&t, info->number, err);
 	if (r < 0)

@@ -26,6 +26,7 @@ struct maker {
 	const struct wdr_net_slot_spec *spec;
 	int host_nl, nf_fd; /* in the host's namespace */
 	int job_nl, watch_fd;
+	int home_fd; /* the host's namespace, once it was left */
 	bool recorded;
 	struct wdr_net_made made;
 };
@@ -147,14 +148,14 @@ static int furnish(struct maker *k, struct wdr_err *err)
 	return wdr_net_link_loopback(k->job_nl, err);
 }
 
-/* Into the namespace, a new one or the job's, and out again. */
+/* Into the namespace, a new one or the job's, and out again; after a failure, maybe not out. */
 static int visit(struct maker *k, struct wdr_err *err)
 {
 	bool mine = k->spec->netns_fd < 0;
-	wdr_close_ int home = open(SELF_NETNS, O_RDONLY | O_CLOEXEC);
 	int r;
 
-	if (home < 0)
+	k->home_fd = open(SELF_NETNS, O_RDONLY | O_CLOEXEC);
+	if (k->home_fd < 0)
 		return wdr_err_wrap(err, -errno, "open " SELF_NETNS);
 	r = mine ? unshare(CLONE_NEWNET) : setns(k->spec->netns_fd, CLONE_NEWNET);
 	if (r < 0)
@@ -167,7 +168,7 @@ static int visit(struct maker *k, struct wdr_err *err)
 			return wdr_err_wrap(err, -errno, "open " SELF_NETNS);
 	}
 	r = furnish(k, err);
-	if (r == 0 && setns(home, CLONE_NEWNET) < 0)
+	if (r == 0 && setns(k->home_fd, CLONE_NEWNET) < 0)
 		r = wdr_err_wrap(err, -errno, "return to the host's network namespace");
 	return r;
 }
@@ -218,16 +219,24 @@ static int make(struct maker *k, struct wdr_err *err)
 	return r;
 }
 
-/* After a failure, which is what the caller is told of. The rest goes with this process. */
+/*
+ * After a failure, which is what the caller is told of. The rest goes with this process. The answer
+ * that failed to come may still wait in the sockets we have, and would be taken for the next one's.
+ */
 static void undo(struct maker *k)
 {
 	struct wdr_err err = { 0 };
 	bool rules_gone;
-	int r = 0;
+	int r;
 
 	if (!k->recorded)
 		return;
-	if (k->made.info.ifindex)
+	if (k->home_fd >= 0 && setns(k->home_fd, CLONE_NEWNET) < 0)
+		return; /* for the sweep */
+	r = wdr_nl_open(NETLINK_ROUTE, &k->host_nl);
+	if (r == 0)
+		r = wdr_nl_open(NETLINK_NETFILTER, &k->nf_fd);
+	if (r == 0 && k->made.info.ifindex)
 		r = wdr_net_link_delete(k->host_nl, k->made.info.link, &err);
 	if (r == 0)
 		r = wdr_net_release(k->pool, k->nf_fd, &k->made.info, &k->made.lock_fd, &rules_gone,
@@ -266,6 +275,7 @@ int wdr_net_make_start(const struct wdr_net_pool *p, const struct wdr_net_slot_s
 			   .host_nl = -1,
 			   .nf_fd = -1,
 			   .job_nl = -1,
+			   .home_fd = -1,
 			   .watch_fd = -1,
 			   .made = WDR_NET_MADE_NONE };
 	wdr_close_ int mine = -1, its = -1;

@@ -56,6 +56,26 @@ static int check_environment(struct wdr_err *err)
 	return 0;
 }
 
+static int read_netns(uint64_t *ret)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return -errno;
+	*ret = st.st_ino;
+	return 0;
+}
+
+int wdr_net_pool_at_home(const struct wdr_net_pool *p, struct wdr_err *err)
+{
+	uint64_t here = 0;
+	int r = read_netns(&here);
+
+	if (r == 0 && here != p->netns)
+		r = -EXDEV;
+	return r < 0 ? wdr_err_wrap(err, r, "look for the host's network namespace") : 0;
+}
+
 int wdr_net_pool_new(const char *dir, struct wdr_net_pool **ret, struct wdr_err *err)
 {
 	wdr_net_pool_ struct wdr_net_pool *p = NULL;
@@ -70,6 +90,9 @@ int wdr_net_pool_new(const char *dir, struct wdr_net_pool **ret, struct wdr_err 
 	p->proc_fd = open("/proc/sys/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc_fd < 0)
 		return wdr_err_wrap(err, -errno, "open /proc/sys/net");
+	r = read_netns(&p->netns);
+	if (r < 0)
+		return wdr_err_wrap(err, r, "look at /proc/self/ns/net");
 	r = open_dir(dir, &p->dir_fd, err);
 	if (r < 0)
 		return r;

@@ -275,13 +275,20 @@ int wdr_net_reach(int nl_fd, int nf_fd, int tcp4, int tcp6, const struct wdr_net
 #define WDR_NET_MAX_CHILDREN 32
 
 struct wdr_net_pool {
-	int dir_fd;  /* /run/warder/net */
-	int proc_fd; /* /proc/sys/net */
+	int dir_fd;	/* /run/warder/net */
+	int proc_fd;	/* /proc/sys/net */
+	uint64_t netns; /* inode of the host's namespace */
 	unsigned int n_ahead;
 	struct wdr_net_slot *ahead[WDR_NET_MAX_AHEAD];
 	unsigned int n_children;
 	int children[WDR_NET_MAX_CHILDREN]; /* pidfds of what has done its work and may yet end */
 };
+
+/*
+ * Settings are those of the namespace that the caller is in, whatever descriptor it has: elsewhere the
+ * host's would be not found, taken for gone, and never put back. 0; -EXDEV: not in the host's.
+ */
+int wdr_net_pool_at_home(const struct wdr_net_pool *p, struct wdr_err *err) wdr_must_check;
 
 /* Reap @pidfd (taken over) now if it has ended, else later. -1 only reaps earlier ones. */
 void wdr_net_pool_reap(struct wdr_net_pool *p, int pidfd);

@@ -2,6 +2,7 @@
 /* A slot's life as its supervisor sees it: begin, finish, remove. */
 #include <errno.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -9,6 +10,8 @@
 #include "base/wdr_log.h"
 #include "net_nl_priv.h"
 #include "net_priv.h"
+
+#define END_MS 2000 /* a killed one waits for a grace period of nftables at most */
 
 void wdr_net_slot_fill(const struct wdr_net_ranges *r, unsigned int number, unsigned int mtu,
 		       struct wdr_net_slot_info *ret)
@@ -134,6 +137,15 @@ static int give_back(struct wdr_net_slot *s, struct wdr_err *err)
 	return r;
 }
 
+/* Whoever made it, or still does, is heard no more: what it holds is free when this returns. */
+static void end_maker(int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	(void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+	(void)poll(&end, 1, END_MS);
+}
+
 /* Take what the child sends. If it died before, what it left is for the sweep. */
 static int receive(struct wdr_net_slot *s, struct wdr_err *err)
 {
@@ -142,6 +154,8 @@ static int receive(struct wdr_net_slot *s, struct wdr_err *err)
 
 	wdr_closep(&s->sock);
 	s->recorded = s->pool_ref && r == 0;
+	if (r == -ECHILD && s->pidfd >= 0)
+		end_maker(s->pidfd);
 	wdr_net_pool_reap(s->pool_ref, WDR_TAKE_FD(s->pidfd));
 	if (r == -ECHILD && s->pool_ref)
 		log_left(s, wdr_net_sweep(s->pool_ref, &left), &left);

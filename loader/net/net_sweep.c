@@ -60,8 +60,11 @@ static int sweep_all(struct wdr_net_pool *p, struct wdr_net_table *t, int nf_fd,
 					  .nf_fd = nf_fd };
 	wdr_close_ int nl_fd = -1;
 	int n = 0;
-	int r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
+	int r = wdr_net_pool_at_home(p, err);
 
+	if (r < 0)
+		return r;
+	r = wdr_nl_open(NETLINK_ROUTE, &nl_fd);
 	if (r < 0)
 		return wdr_err_wrap(err, r, "open netlink");
 	for (unsigned int i = 0; i < t->n_records; i++) {
