@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BATCH 1024
+#define TRIES 3 /* an entry whose bucket is being changed is -EBUSY (kernel/bpf/hashtab.c) */
 
 int wdr_kern_table_err(struct wdr_err *err, int r, const char *what)
 {
@@ -62,6 +63,24 @@ void wdr_kern_ifaces_drop(struct wdr_kern *k, uint32_t n, bool open)
 		drop_iface(&d, key, now);
 }
 
+static int look_up(int fd, const void *key, void *ret)
+{
+	int r = bpf_map_lookup_elem(fd, key, ret), i;
+
+	for (i = 1; i < TRIES && r < 0 && r != -ENOENT; i++)
+		r = bpf_map_lookup_elem(fd, key, ret);
+	return r;
+}
+
+/* What stayed would be counted for the slot's next job, and listed for none. */
+static void remove_key(int fd, const void *key)
+{
+	int r = bpf_map_delete_elem(fd, key), i;
+
+	for (i = 1; i < TRIES && r < 0 && r != -ENOENT; i++)
+		r = bpf_map_delete_elem(fd, key);
+}
+
 static uint32_t count_denials(const struct wdr_kern *k, uint32_t n)
 {
 	uint32_t count = k->live[n].n_denials;
@@ -80,15 +99,21 @@ int wdr_kern_slot_denials(const struct wdr_kern_slot *s,
 	struct wdr_deny_index at = { .slot = s->n };
 	struct wdr_deny_key key;
 	struct wdr_deny_val val;
+	int r = 0, lost;
 
 	if (keys < 0 || vals < 0)
 		return keys < 0 ? keys : vals;
 	/* A number without a key, or a key without a value, lost a race against another CPU. */
 	for (; at.n < count_denials(k, s->n); at.n++) {
-		if (!bpf_map_lookup_elem(keys, &at, &key) && !bpf_map_lookup_elem(vals, &key, &val))
+		lost = look_up(keys, &at, &key);
+		if (!lost)
+			lost = look_up(vals, &key, &val);
+		if (!lost)
 			each(arg, &key, &val);
+		else if (lost != -ENOENT)
+			r = lost;
 	}
-	return 0;
+	return r;
 }
 
 void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n)
@@ -102,10 +127,10 @@ void wdr_kern_denials_drop(struct wdr_kern *k, uint32_t n)
 	keys = wdr_kern_map_fd(k, WDR_MAP_DENIAL_KEYS);
 	vals = wdr_kern_map_fd(k, WDR_MAP_DENIALS);
 	for (; at.n < count_denials(k, n); at.n++) {
-		if (bpf_map_lookup_elem(keys, &at, &key))
+		if (look_up(keys, &at, &key))
 			continue;
-		(void)bpf_map_delete_elem(vals, &key);
-		(void)bpf_map_delete_elem(keys, &at);
+		remove_key(vals, &key);
+		remove_key(keys, &at);
 	}
 }
 
