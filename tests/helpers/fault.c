@@ -8,6 +8,8 @@
  *		only the N-th call fails, counted over the program and its forks, from the first
  *		rt_sigaction on (what comes before is the loader's), for as long as they have its name.
  *		Standard error gets "fault: N: CALL of COMM", or "fault: only N calls"
+ *	fault N:CALL[,CALL...]=ERRNO PROGRAM [ARG...]
+ *		the same, but of these calls only, the N-th of them together
  *
  * ERRNO is a number. The exit status is the program's, 128 + a signal that ended it.
  */
@@ -121,6 +123,8 @@ static int fetch_listener(pid_t pid)
 
 struct count {
 	char name[16]; /* of the program, as /proc has it */
+	int calls[MAX_CALLS];
+	size_t n_calls; /* 0: all of them */
 	unsigned long n, at;
 	int error;
 	bool begun;
@@ -142,6 +146,15 @@ static bool is_program(const struct count *c, pid_t pid, char comm[16])
 	return !strncmp(comm, c->name, strlen(c->name));
 }
 
+static bool is_counted(const struct count *c, int nr)
+{
+	for (size_t i = 0; i < c->n_calls; i++) {
+		if (c->calls[i] == nr)
+			return true;
+	}
+	return !c->n_calls;
+}
+
 static void answer(int fd, struct count *c)
 {
 	struct seccomp_notif req = { 0 };
@@ -153,7 +166,7 @@ static void answer(int fd, struct count *c)
 	resp.id = req.id;
 	if (is_program(c, (pid_t)req.pid, comm)) {
 		c->begun |= req.data.nr == SYS_rt_sigaction;
-		if (c->begun && ++c->n == c->at) {
+		if (c->begun && is_counted(c, req.data.nr) && ++c->n == c->at) {
 			resp.flags = 0;
 			resp.error = -c->error;
 			(void)fprintf(stderr, "fault: %lu: %s of %s\n", c->n,
@@ -178,6 +191,23 @@ static void answer_all(int fd, struct count *c)
 	}
 }
 
+/* "N=ERRNO" or "N:CALL[,CALL...]=ERRNO" */
+static void parse_count(char *s, struct count *c)
+{
+	char *error = strchr(s, '=');
+
+	*error++ = '\0';
+	c->error = (int)number(error);
+	c->at = strtoul(s, &s, 10);
+	for (s = strtok(*s ? s + 1 : s, ","); s; s = strtok(NULL, ",")) {
+		if (c->n_calls == MAX_CALLS || wdr_syscall_number(s) < 0) {
+			(void)fprintf(stderr, "no call %s\n", s);
+			exit(99);
+		}
+		c->calls[c->n_calls++] = wdr_syscall_number(s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct count c = { .n = 0 };
@@ -193,8 +223,7 @@ int main(int argc, char **argv)
 		(void)execvp(argv[2], argv + 2);
 		die(argv[2]);
 	}
-	c.at = strtoul(argv[1], NULL, 10);
-	c.error = (int)number(strchr(argv[1], '=') + 1);
+	parse_count(argv[1], &c);
 	base = strrchr(argv[2], '/');
 	(void)snprintf(c.name, sizeof(c.name), "%s", base ? base + 1 : argv[2]);
 	pid = fork();
