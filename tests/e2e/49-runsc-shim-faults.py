@@ -232,6 +232,7 @@ def reported_once():
 
 def no_file():
     """A report that could hold an engine up."""
+    settings(report=REPORT)
     for what, make in (("fifo", os.mkfifo), ("socket", lambda p: socket.socket(socket.AF_UNIX).bind(p))):
         os.path.exists(REPORT) and os.unlink(REPORT)
         make(REPORT)
