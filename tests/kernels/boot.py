@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "lib"))
 import run
 
-SILENCE_S = 300  # of the console: init.sh ends what takes longer
+SILENCE_S = 600  # of the console: init.sh ends what takes longer
 # One thread for both processors: before QEMU 8.1 an instruction that one of them patches while the other's thread
 # translates it stays translated as it was in between, and the guest's kernel dies of a breakpoint (int3) long gone.
 QEMU = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max",

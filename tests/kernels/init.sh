@@ -83,11 +83,11 @@ measure() {
 	echo "WDR| # programs start $WDR_SLOW times slower than they should"
 }
 
-# A limit is that of the test's tier, times what was measured; a test that hangs ends within 4 minutes all the same.
+# A limit is that of the test's tier, times what was measured; a test that hangs ends within 8 minutes all the same.
 run_test() {
 	limit=$(head -n 20 "$1" | sed -n 's/^# timeout: \([0-9]*\)$/\1/p')
 	limit=$((${limit:-60} * WDR_SLOW))
-	[ $limit -le 240 ] || limit=240
+	[ $limit -le 480 ] || limit=480
 	echo "WDR| = ${1##*/}"
 	{
 		case $1 in

@@ -135,8 +135,8 @@ told_of() {
 	sed -n "s/^$2 //p" "/run/$1"
 }
 
-# serve WHERE PORT: a server on the host, in a namespace or with a job, TCP and UDP, both families: answers TCP with the
-# peer's address, and writes a line for each UDP packet to /run/udp.$2.
+# serve WHERE PORT [close]: a server on the host, in a namespace or with a job, TCP and UDP, both families: answers TCP with the
+# peer's address, closes then if that is asked for, and writes a line for each UDP packet to /run/udp.$2.
 serve() {
 	cat >/run/serve.py <<-'EOF'
 	import os, select, socket, sys
@@ -160,13 +160,13 @@ serve() {
 	        if s.type == socket.SOCK_STREAM:
 	            c, peer = s.accept()
 	            c.send((peer[0] + "\n").encode())
-	            kept = kept[-100:] + [c]
+	            kept = [] if "close" in sys.argv else kept[-100:] + [c]
 	        else:
 	            data, peer = s.recvfrom(100)
 	            log.write(f"{peer[0]} {data.decode()}\n")
 	EOF
-	in_ns "$1" /usr/bin/python3 /run/serve.py "$2" &
-	wait_for 20 test -e "/run/up.$2"
+	in_ns "$1" /usr/bin/python3 /run/serve.py "$2" "${3:-}" &
+	wait_for 60 test -e "/run/up.$2"
 }
 
 # ask WHO ADDR PORT [SECONDS]: who the peer says we are.
