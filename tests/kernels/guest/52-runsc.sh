@@ -3,6 +3,7 @@
 # A job in gVisor on this kernel, where cgroup v2 alone is mounted: the same result as a native one's, the same limits and
 # network rules from outside. Few jobs that do much: starting one takes seconds here.
 # timeout: 150
+# shellcheck disable=SC2016 # what the job's own shell expands
 # shellcheck source=tests/lib/net_lab.sh
 . "$(dirname "$0")/../../lib/net_lab.sh"
 # shellcheck source=tests/lib/tap.sh
@@ -31,10 +32,8 @@ r() { jq -rc "$1" /run/r.json; }
 # Names of all that the result has.
 shape() { r '[paths | map(select(type == "string")) | join(".")] | unique'; }
 
-# shellcheck disable=SC2016 # what the job's own shell expands
 ASK='for p in 8000 9000; do o=$(busybox timeout 60 busybox nc 203.0.113.2 $p </dev/null 2>/dev/null); echo ${o:-refused}; done'
 FORKS='for i in $(busybox seq 30); do busybox sleep 100 & done; wait'
-# shellcheck disable=SC2016
 GREED='x=0123456789abcdef; while :; do x=$x$x; done'
 for b in native runsc; do
 	job $b --pids 20 --allow $OUT4:8000 -- /bin/sh -c "$ASK; $FORKS"
