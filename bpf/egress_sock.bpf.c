@@ -114,8 +114,11 @@ WDR_INLINE int decide(struct wdr_query *q, __u16 local_port)
 		if (is_known(&c, q, local_port))
 			return OK;
 		wdr_judge(q);
-		if (q->v.action == WDR_ACT_ALLOW)
+		if (q->v.action == WDR_ACT_ALLOW) {
+			if (c.slot->flags & WDR_SLOT_TELL_SOCKETS)
+				wdr_allow_tell(q, c.n, proto, WDR_DENY_SOCKET);
 			return OK;
+		}
 	}
 	wdr_deny_record(q, c.n, 1, proto, WDR_DENY_SOCKET);
 	return REFUSE;

@@ -12,7 +12,7 @@
 
 /* Append only; below WDR_EV_MAX. */
 enum wdr_ev_type {
-	WDR_EV_DENIED = 1, /* struct wdr_ev_denied: the first denial of its kind */
+	WDR_EV_DENIED = 1, /* struct wdr_ev_verdict: the first denial of its kind */
 	WDR_EV_KILLED = 2, /* struct wdr_ev_killed: the kernel killed the job */
 	WDR_EV_CPU = 3,	   /* struct wdr_ev_cpu: above its share for the window */
 	WDR_EV_EXEC = 4,   /* struct wdr_ev_exec */
@@ -21,6 +21,8 @@ enum wdr_ev_type {
 	WDR_EV_OOM = 7,	   /* struct wdr_ev_hdr alone: the OOM killer took this process */
 	WDR_EV_CAP = 8, /* struct wdr_ev_cap: a capability was asked for and refused, first time */
 	WDR_EV_SIGSYS = 9, /* struct wdr_ev_sigsys: seccomp killed a task */
+	WDR_EV_ALLOWED =
+		10, /* struct wdr_ev_verdict: something began that may go on, WDR_SLOT_TELL_* */
 };
 
 struct wdr_ev_hdr {
@@ -36,11 +38,12 @@ struct wdr_ev_hdr {
 };
 WDR_ABI_SIZE(wdr_ev_hdr, 48);
 
-struct wdr_ev_denied {
+/* What was decided about a destination. */
+struct wdr_ev_verdict {
 	struct wdr_ev_hdr hdr;
 	struct wdr_deny_key key;
 };
-WDR_ABI_SIZE(wdr_ev_denied, 80);
+WDR_ABI_SIZE(wdr_ev_verdict, 80);
 
 struct wdr_ev_killed {
 	struct wdr_ev_hdr hdr;

@@ -30,6 +30,9 @@ enum wdr_slot_flag {
 	WDR_SLOT_COUNT = 1 << 4,   /* count system calls in row .counts */
 	WDR_SLOT_PROC = 1 << 5,	   /* send exec, fork, exit and refused capabilities */
 	WDR_SLOT_SIGSYS = 1 << 6,  /* send which system call seccomp killed a task for */
+	WDR_SLOT_TELL_SOCKETS =
+		1 << 7, /* send what is allowed at a socket, and flows that have no ports */
+	WDR_SLOT_TELL_FLOWS = 1 << 8, /* send what flows begin on the wire */
 };
 
 enum wdr_on_denied {

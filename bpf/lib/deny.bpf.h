@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What follows from a refusal: it is counted, told once, and may cost the job its life. */
+/*
+ * What follows from a verdict. A refusal is counted, told once, and may cost the job its life; what
+ * is allowed is told if somebody asks.
+ */
 #pragma once
 
 #include "lib/judge.bpf.h"
@@ -40,7 +43,7 @@ int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 proto, __u8 k
 __noinline int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 proto, __u8 kind)
 {
 	struct wdr_deny_key key = { .slot = slot, .proto = proto, .kind = kind };
-	struct wdr_ev_denied *ev;
+	struct wdr_ev_verdict *ev;
 	struct wdr_ctx c;
 
 	if (!q || !wdr_ctx_of(&c, slot))
@@ -60,4 +63,31 @@ __noinline int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 pr
 	if (c.slot->on_denied == WDR_DENIED_KILL)
 		wdr_kill(&c, WDR_KILL_EGRESS, 0);
 	return key.reason;
+}
+
+/* Tell that q->v lets @proto (as on the wire) begin at q->addr; @kind as above. Returns 0. */
+int wdr_allow_tell(struct wdr_query *q, __u32 slot, __u8 proto, __u8 kind);
+
+__noinline int wdr_allow_tell(struct wdr_query *q, __u32 slot, __u8 proto, __u8 kind)
+{
+	struct wdr_ev_verdict *ev;
+	struct wdr_ctx c;
+
+	if (!q || !wdr_ctx_of(&c, slot))
+		return 0;
+	ev = wdr_ev_reserve(&c, WDR_EV_ALLOWED, sizeof(*ev));
+	if (!ev)
+		return 0;
+	__builtin_memset(&ev->key, 0, sizeof(ev->key));
+	ev->key.slot = slot;
+	ev->key.rule = q->v.rule;
+	ev->key.port = q->port;
+	ev->key.proto = proto;
+	ev->key.reason = q->v.reason;
+	ev->key.kind = kind;
+	__builtin_memcpy(ev->key.addr, q->addr, sizeof(ev->key.addr));
+	if (kind == WDR_DENY_SOCKET) /* on the wire it is anybody's turn */
+		wdr_ev_current(&ev->hdr);
+	bpf_ringbuf_submit(ev, 0);
+	return 0;
 }

@@ -48,6 +48,14 @@ WDR_INLINE bool wdr_source_ours(const struct wdr_slot *slot, const struct wdr_pk
 	return (!a[0] && !a[1]) || wdr_addr_equal(own, p->src);
 }
 
+/* Does somebody ask for flows that begin, and was this one not told at its socket? */
+WDR_INLINE bool wdr_flow_asked(const struct wdr_ctx *c, __u8 proto)
+{
+	if (c->slot->flags & WDR_SLOT_TELL_FLOWS)
+		return true;
+	return c->slot->flags & WDR_SLOT_TELL_SOCKETS && !wdr_egress_has_ports(proto);
+}
+
 /*
  * A packet that the job sends. True: it passes and is counted; q->local says whether it is for
  * this machine. False: q->v says why not; the caller records it. @q is zeroed.
@@ -95,6 +103,8 @@ WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p
 		if (q->v.action != WDR_ACT_ALLOW)
 			return false;
 		wdr_flow_begin(c->live, &k, now, q->local);
+		if (wdr_flow_asked(c, p->proto))
+			wdr_allow_tell(q, c->n, p->proto, WDR_DENY_PACKET);
 	}
 	if (p->first) {
 		wdr_frag_key_of(&fk, c, p, false);

@@ -177,7 +177,7 @@ static void put_sigsys(const struct wdr_job *j, json_t *o, const struct wdr_ev_h
 
 static void put_denied(const struct wdr_job *j, json_t *o, const struct wdr_ev_hdr *ev)
 {
-	const struct wdr_ev_denied *e = (const struct wdr_ev_denied *)ev;
+	const struct wdr_ev_verdict *e = (const struct wdr_ev_verdict *)ev;
 	struct wdr_denial d = { 0 };
 
 	wdr_job_name_denial(j->o.policy, &e->key, &d);
@@ -186,6 +186,15 @@ static void put_denied(const struct wdr_job *j, json_t *o, const struct wdr_ev_h
 	(void)json_object_set_new(o, "rule", d.rule < 0 ? json_null() : json_integer(d.rule));
 	(void)json_object_set_new(o, "rule_name",
 				  d.rule_name[0] ? json_string(d.rule_name) : json_null());
+}
+
+static void put_allowed(const struct wdr_job *j, json_t *o, const struct wdr_ev_hdr *ev)
+{
+	const struct wdr_ev_verdict *e = (const struct wdr_ev_verdict *)ev;
+
+	put_denied(j, o, ev);
+	if (e->key.reason == WDR_REASON_DNS)
+		(void)json_object_set_new(o, "reason", json_string("dns"));
 }
 
 /* Who it was is all there is to say. */
@@ -211,6 +220,7 @@ static const struct {
 	[WDR_EV_OOM] = { "oom", put_oom, WDR_ROOM_FEW },
 	[WDR_EV_CAP] = { "capability", put_capability, WDR_ROOM_FEW },
 	[WDR_EV_SIGSYS] = { "syscall", put_sigsys, WDR_ROOM_FEW },
+	[WDR_EV_ALLOWED] = { "allowed", put_allowed, WDR_ROOM_MANY },
 };
 
 void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
@@ -218,8 +228,8 @@ void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 	wdr_json_ json_t *o = NULL;
 
 	/* On the wire of a sandbox the kernel sees the sandbox alone: whose doing it was is asked. */
-	if (ev->type == WDR_EV_DENIED && j->guest) {
-		wdr_job_guest_denied(j, (const struct wdr_ev_denied *)ev);
+	if ((ev->type == WDR_EV_DENIED || ev->type == WDR_EV_ALLOWED) && j->guest) {
+		wdr_job_guest_verdict(j, (const struct wdr_ev_verdict *)ev);
 		return;
 	}
 	if (j->o.events_fd < 0 || ev->type >= WDR_EV_MAX || !kinds[ev->type].name)
@@ -231,21 +241,21 @@ void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev)
 	wdr_job_write_line(j, o, kinds[ev->type].room);
 }
 
-void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev,
-				const struct wdr_guest_who *who)
+void wdr_job_event_guest_verdict(struct wdr_job *j, const struct wdr_ev_verdict *ev,
+				 const struct wdr_guest_who *who)
 {
 	wdr_json_ json_t *o = NULL;
 
 	if (j->o.events_fd < 0)
 		return;
-	o = wdr_job_new_line(j, "denied", wdr_job_wall_time(ev->hdr.ts_ns));
+	o = wdr_job_new_line(j, kinds[ev->hdr.type].name, wdr_job_wall_time(ev->hdr.ts_ns));
 	(void)json_object_set_new(o, "origin", json_string("guest"));
 	(void)json_object_set_new(o, "pid", who ? json_integer(who->pid) : json_null());
 	(void)json_object_set_new(o, "comm",
 				  who && who->comm[0] ? job_text(who->comm, sizeof(who->comm)) :
 							json_null());
-	put_denied(j, o, &ev->hdr);
-	wdr_job_write_line(j, o, WDR_ROOM_FEW);
+	kinds[ev->hdr.type].put(j, o, &ev->hdr);
+	wdr_job_write_line(j, o, kinds[ev->hdr.type].room);
 }
 
 void wdr_job_event_guest_lost(struct wdr_job *j, const char *why)

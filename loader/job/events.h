@@ -17,9 +17,9 @@ void wdr_job_event_started(struct wdr_job *j);
 void wdr_job_event_kernel(struct wdr_job *j, const struct wdr_ev_hdr *ev);
 /* One that the sandbox told of its inside. */
 void wdr_job_event_guest(struct wdr_job *j, const struct wdr_guest_event *ev);
-/* A denial on its wire, of the guest's process @who; NULL: not known. */
-void wdr_job_event_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev,
-				const struct wdr_guest_who *who);
+/* What was decided on its wire, of the guest's process @who; NULL: not known. */
+void wdr_job_event_guest_verdict(struct wdr_job *j, const struct wdr_ev_verdict *ev,
+				 const struct wdr_guest_who *who);
 /* From here on nothing more is known of the guest, and @why. */
 void wdr_job_event_guest_lost(struct wdr_job *j, const char *why);
 /* After the last read of the ring, before the slot is dropped. */

@@ -23,11 +23,12 @@
 #define ASK_NS	 UINT64_C(1000000000)
 #define STALL_NS UINT64_C(3000000000)
 #define LAST_NS	 UINT64_C(1000000000)
-/* Denials that wait for what the reader has not told yet. */
+/* Verdicts that wait for what the reader has not told yet; what was allowed leaves room for denials. */
 #define MAX_WAITING 64
+#define MAX_ALLOWED 32
 
 struct waiting {
-	struct wdr_ev_denied ev;
+	struct wdr_ev_verdict ev;
 	uint32_t answer; /* with which all that came before it has been told */
 };
 
@@ -72,11 +73,11 @@ static void note_losses(struct wdr_job *j)
 	wdr_guest_flows_lose(&j->guest->flows, wdr_job_guest_lost(j), wall_now_ns());
 }
 
-static void write_denied(struct wdr_job *j, const struct wdr_ev_denied *ev)
+static void write_verdict(struct wdr_job *j, const struct wdr_ev_verdict *ev)
 {
 	uint64_t when = wall_ns(wdr_job_wall_time(ev->hdr.ts_ns));
 
-	wdr_job_event_guest_denied(j, ev, wdr_guest_flows_find(&j->guest->flows, &ev->key, when));
+	wdr_job_event_guest_verdict(j, ev, wdr_guest_flows_find(&j->guest->flows, &ev->key, when));
 }
 
 /* Those that the answer @value settles. */
@@ -86,7 +87,7 @@ static void settle(struct wdr_job *j, uint32_t value)
 	unsigned int n = 0;
 
 	while (n < g->n_waiting && g->waiting[n].answer <= value)
-		write_denied(j, &g->waiting[n++].ev);
+		write_verdict(j, &g->waiting[n++].ev);
 	g->n_waiting -= n;
 	memmove(g->waiting, g->waiting + n, g->n_waiting * sizeof(g->waiting[0]));
 }
@@ -300,18 +301,18 @@ int wdr_job_guest_listen(struct wdr_job *j, int fd, struct wdr_err *err)
 	return r < 0 ? wdr_err_wrap(err, r, "read what the sandbox tells") : 0;
 }
 
-void wdr_job_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev)
+void wdr_job_guest_verdict(struct wdr_job *j, const struct wdr_ev_verdict *ev)
 {
 	struct wdr_job_guest *g = j->guest;
 
 	if (j->o.events_fd < 0)
 		return;
 	if (g->over) {
-		write_denied(j, ev);
+		write_verdict(j, ev);
 		return;
 	}
-	if (g->n_waiting == MAX_WAITING) {
-		wdr_job_event_guest_denied(j, ev, NULL);
+	if (g->n_waiting >= (ev->hdr.type == WDR_EV_DENIED ? MAX_WAITING : MAX_ALLOWED)) {
+		wdr_job_event_guest_verdict(j, ev, NULL);
 		return;
 	}
 	g->waiting[g->n_waiting].ev = *ev;

@@ -15,8 +15,8 @@ struct wdr_job;
 
 /* Start a reader of the listening socket @fd, which is taken over. */
 int wdr_job_guest_listen(struct wdr_job *j, int fd, struct wdr_err *err) wdr_must_check;
-/* A denial on the sandbox's wire: its line is written when the reader has told what came before. */
-void wdr_job_guest_denied(struct wdr_job *j, const struct wdr_ev_denied *ev);
+/* What was decided on the sandbox's wire: its line is written when the reader has told what came before. */
+void wdr_job_guest_verdict(struct wdr_job *j, const struct wdr_ev_verdict *ev);
 /* The job is dead: ask for the last of it. */
 void wdr_job_guest_finish(struct wdr_job *j);
 /* Whether that is still to come; wdr_job_maybe_done() is called when it has, or is lost. */

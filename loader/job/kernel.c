@@ -200,6 +200,11 @@ static int make_slot(struct wdr_job *j, struct wdr_err *err)
 		kp = wdr_job_kern_policy(c);
 		ask.policy = &kp;
 	}
+	/* With whom the job spoke. In a sandbox the process is not the kernel's to name. */
+	if (j->result.prot_on & WDR_PROT_BIT(WDR_PROT_PROC_EVENTS)) {
+		ask.tell_sockets = ask.proc;
+		ask.tell_flows = !ask.proc;
+	}
 	ask_cpu(j, &ask);
 	return wdr_kern_slot_new(j->kern, &ask, &j->kslot, err);
 }
@@ -305,6 +310,7 @@ static const struct wdr_kern_handlers handlers = { .on = {
 							   [WDR_EV_OOM] = on_other_event,
 							   [WDR_EV_CAP] = on_other_event,
 							   [WDR_EV_SIGSYS] = on_sigsys_event,
+							   [WDR_EV_ALLOWED] = on_other_event,
 						   } };
 
 void wdr_job_drain_events(struct wdr_job *j)

@@ -117,8 +117,10 @@ struct wdr_kern_ask {
 	uint64_t cpu_window_ns; /* detect.cpu: more than cpu_max_ns within this time; 0: off */
 	uint64_t cpu_max_ns;
 	enum wdr_cpu_act cpu_act;
-	bool count; /* system calls */
-	bool proc;  /* exec, fork, exit, OOM victim, refused capabilities */
+	bool count;	   /* system calls */
+	bool proc;	   /* exec, fork, exit, OOM victim, refused capabilities */
+	bool tell_sockets; /* what is allowed at a socket, with its process, and flows without ports */
+	bool tell_flows; /* what flows begin on the wire: a sandbox's sockets are its own */
 	bool sigsys; /* which call seccomp killed a task for; where the kernel can't, it is not told */
 };
 

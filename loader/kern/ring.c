@@ -14,7 +14,7 @@ struct wdr_kern_ring {
 };
 
 static const size_t sizes[WDR_EV_MAX] = {
-	[WDR_EV_DENIED] = sizeof(struct wdr_ev_denied),
+	[WDR_EV_DENIED] = sizeof(struct wdr_ev_verdict),
 	[WDR_EV_KILLED] = sizeof(struct wdr_ev_killed),
 	[WDR_EV_CPU] = sizeof(struct wdr_ev_cpu),
 	[WDR_EV_EXEC] = sizeof(struct wdr_ev_exec),
@@ -23,6 +23,7 @@ static const size_t sizes[WDR_EV_MAX] = {
 	[WDR_EV_OOM] = sizeof(struct wdr_ev_hdr),
 	[WDR_EV_CAP] = sizeof(struct wdr_ev_cap),
 	[WDR_EV_SIGSYS] = sizeof(struct wdr_ev_sigsys),
+	[WDR_EV_ALLOWED] = sizeof(struct wdr_ev_verdict),
 };
 
 bool wdr_kern_event_good(const void *data, size_t size)

@@ -13,7 +13,9 @@ static uint32_t flags_of(const struct wdr_kern_ask *ask)
 	return (ask->policy ? WDR_SLOT_EGRESS : 0u) | (ask->netns ? WDR_SLOT_NETNS : 0u) |
 	       (ask->raw ? WDR_SLOT_RAW : 0u) | (ask->contain ? WDR_SLOT_CONTAIN : 0u) |
 	       (ask->count ? WDR_SLOT_COUNT : 0u) | (ask->proc ? WDR_SLOT_PROC : 0u) |
-	       (ask->sigsys ? WDR_SLOT_SIGSYS : 0u);
+	       (ask->sigsys ? WDR_SLOT_SIGSYS : 0u) |
+	       (ask->tell_sockets ? WDR_SLOT_TELL_SOCKETS : 0u) |
+	       (ask->tell_flows ? WDR_SLOT_TELL_FLOWS : 0u);
 }
 
 static int need_cells(struct wdr_kern *k, uint32_t n, struct wdr_err *err)

@@ -83,6 +83,10 @@ cat >/run/p.json <<'P'
 	{"action": "allow", "to": "203.0.113.0/24", "name": "lab"}]}}
 P
 is "and its name" "$(job -p /run/p.json -- $T tcp,$OUT4,8000 tcp,$OUT4,9000)/$(r '.denials[0].rule_name')" "ok 203.0.113.1 $DENIED/no-nines"
+run_events() { job -p /run/p.json --events /run/events -- $T tcp,$OUT4,8000 tcp,$OUT4,9000 udp,$OUT4,8000; }
+is "with events" "$(run_events)" "ok 203.0.113.1 $DENIED ok"
+is "each that it may speak with is told" "$(jq -rc 'select(.event == "allowed") | [.to, .reason, .rule, .rule_name, .comm] | join(" ")' /run/events | tr '\n' ',')" \
+	"$OUT4:8000/tcp rule 1 lab python3,$OUT4:8000/udp rule 1 lab python3,"
 is "explain says the same" "$(warder policy explain /run/p.json $OUT4:8000 $OUT4:9000 | tr '\n' ' ')" "$OUT4:8000 allow rule 1 \"lab\" $OUT4:9000 deny rule 0 \"no-nines\" "
 is "all the world does not hold the host" "$(job --allow 0.0.0.0/0 -- $T tcp,203.0.113.1,7000 tcp,$OUT4,8000)" "$DENIED ok 203.0.113.1"
 is "nor a network behind it" "$(r '.denials[0].reason')/$(job --allow 0.0.0.0/0 -- $T tcp,10.1.2.3,80 tcp,169.254.169.254,80)" "private/$DENIED $DENIED"

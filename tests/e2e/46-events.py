@@ -106,6 +106,11 @@ except OSError: pass
 for to in (("203.0.113.9", 80), ("203.0.113.9", 80), ("192.0.2.5", 443)):
     try: socket.create_connection(to, timeout=5)
     except OSError: pass
+for again in range(2):
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.connect(("198.51.100.1", 53))
+    u.send(b"x")
+    u.send(b"x")
 """
 
 
@@ -125,6 +130,8 @@ def check_native():
     denied = [(l["to"], l["reason"], l["rule_name"]) for l in of(lines, "denied")]
     ok(denied == [("203.0.113.9:80/tcp", "default", None), ("192.0.2.5:443/tcp", "rule", "no-docs")],
        "denied: once each, with the rule", denied)
+    allowed = [(l["to"], l["reason"], l["rule"], l["comm"], l["pid"] > 1) for l in of(lines, "allowed")]
+    ok(allowed == [("198.51.100.1:53/udp", "rule", 1, "python3", True)] * 2, "allowed: each time, with its process", allowed)
     ok(of(lines, "ended", reason="exited", code=0, lost_in_kernel=0, lost_in_writing=0), "nothing was lost", lines[-1])
 
 
@@ -179,6 +186,8 @@ def check_guests():
         lines = story(f"{age} runsc", "-b", "runsc", "-p", files, "python3", "-c", NATIVE, env={"WARDER_RUNSC": runsc})
         ok(of(lines, "connect", origin="guest") and of(lines, "open", origin="guest"), f"{age}: what only a guest tells")
         ok(of(lines, "denied", origin="guest", to="203.0.113.9:80/tcp"), f"{age}: denied is joined with it")
+        ok([l["to"] for l in of(lines, "allowed", origin="guest")] == ["198.51.100.1:53/udp"] * 2,
+           f"{age}: and so is allowed, once for each flow", of(lines, "allowed"))
         ok(lines[-1].get("lost_in_sandbox") == 0, f"{age}: nothing was lost", lines[-1])
         # All bytes but those that are no UTF-8: of these gVisor tells nothing (docs/events.md).
         text = HOSTILE.replace(r"\xff", "\x7f").replace(r"\xe2", "")

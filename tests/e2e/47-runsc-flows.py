@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# A denied connection of a guest names the process that made it, or none: never another one.
+# A denied or allowed connection of a guest names the process that made it, or none: never another one.
 # timeout: 240
 import json, os, subprocess, sys
 
@@ -29,6 +29,11 @@ def tcp(port, addr=V4, blocking=True):
     if not blocking:
         import select
         select.select([], [s], [], 5)
+def begin(port, addr):
+    s = socket.socket()
+    s.setblocking(False)
+    try: s.connect((addr, port))
+    except OSError: pass
 def udp(port, connect):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -69,6 +74,8 @@ child("again", lambda: tcp(1010))
 child("again-2", lambda: tcp(1010))
 child("another-address", lambda: tcp(1011, "203.0.113.10"))
 child("same-port", lambda: tcp(1011))
+child("let-through", lambda: begin(80, "198.51.100.1"))
+child("let-through-too", lambda: begin(80, "198.51.100.1"))
 """
 # name of the child or None: not known -> destination
 WANT = {
@@ -100,11 +107,11 @@ def run(runsc, code, *options):
                         "--events", EVENTS, *options, "--", "python3", "-c", code], capture_output=True, text=True,
                        env=dict(os.environ, WARDER_RUNSC=runsc), stdin=subprocess.DEVNULL)
     events = [json.loads(line) for line in read(EVENTS).splitlines()]
-    return p, [e for e in events if e["event"] == "denied"]
+    return p, [e for e in events if e["event"] == "denied"], [e for e in events if e["event"] == "allowed"]
 
 
 def stories(age, runsc):
-    p, denied = run(runsc, STORY)
+    p, denied, allowed = run(runsc, STORY)
     pids = {name: int(pid) for name, pid in (line.split() for line in p.stdout.splitlines())}
     seen = {}
     for e in denied:
@@ -116,10 +123,14 @@ def stories(age, runsc):
         ok(len(got) == 1 and got[0]["origin"] == "guest" and got[0]["pid"] == want
            and (got[0]["comm"] or "").startswith("python3" if name else ""),
            f"{age}: {to} {what}", want, got, p.stdout, p.stderr)
+    # Whose the second connection to one address is can't be told from the first one's.
+    ok([(e["to"], e["reason"], e["rule"], e["pid"]) for e in allowed] ==
+       [("198.51.100.1:80/tcp", "rule", 0, pids["let-through"]), ("198.51.100.1:80/tcp", "rule", 0, None)],
+       f"{age}: what is let through is that of its process, or has no name", allowed, pids, p.stderr)
 
 
 def one_process(age, runsc):
-    p, denied = run(runsc, SOLE)
+    p, denied, _ = run(runsc, SOLE)
     ok([(e["to"], e["pid"]) for e in denied] == [(f"{V4}:53/udp", 1)],
        f"{age}: of a guest with one process even a datagram has a name", denied, p.stderr)
 
@@ -127,7 +138,7 @@ def one_process(age, runsc):
 def sent_again(age, runsc):
     with open(POLICY, "w") as f:
         json.dump({"version": 1, "network": {"mode": "egress", "on_deny": "drop"}}, f)
-    p, denied = run(runsc, AGAIN, "-p", POLICY)
+    p, denied, _ = run(runsc, AGAIN, "-p", POLICY)
     ok(p.stdout == "timed out\n" and len(denied) == 1 and denied[0]["pid"] == 2,
        f"{age}: what is sent again and again is told once, with its process", p.stdout, denied, p.stderr)
 

@@ -42,8 +42,8 @@ for event, host, guest in rows:
     same(f"keys of {event} in the table and in the schema", host, keys(event))
     same(f"keys of a guest's {event} in the table and in the schema", guest, keys("guest_" + event))
 same(f"events of {HOST} and of the table", named_by_code(HOST), {r[0] for r in rows if r[1]})
-# A denial is the kernel's word, with the guest's of whose it was.
-same(f"events of {GUEST} and of the table", named_by_code(GUEST) | {"denied"}, {r[0] for r in rows if r[2]})
+# A verdict is the kernel's word, with the guest's of whose it was.
+same(f"events of {GUEST} and of the table", named_by_code(GUEST) | {"denied", "allowed"}, {r[0] for r in rows if r[2]})
 variants = [r["$ref"].rpartition("/")[2] for r in schema["oneOf"]]
 same("lines that are allowed and those that are described", set(variants),
      {name for name, d in schema["$defs"].items() if "event" in d.get("properties", {})})

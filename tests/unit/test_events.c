@@ -81,7 +81,7 @@ static void bears_any_text(void **state)
 
 static void drops_what_is_no_event(void **state)
 {
-	static const uint8_t types[] = { 0, WDR_EV_SIGSYS + 1, WDR_EV_MAX, 255 };
+	static const uint8_t types[] = { 0, WDR_EV_ALLOWED + 1, WDR_EV_MAX, 255 };
 	struct wdr_job j;
 
 	(void)state;

@@ -28,7 +28,7 @@ static const struct {
 	{ "a short exec", sizeof(struct wdr_ev_exec) - 1, WDR_EV_EXEC, WDR_ABI_VERSION, false },
 	{ "an exec", sizeof(struct wdr_ev_exec), WDR_EV_EXEC, WDR_ABI_VERSION, true },
 	{ "a short denial", sizeof(struct wdr_ev_hdr), WDR_EV_DENIED, WDR_ABI_VERSION, false },
-	{ "a denial", sizeof(struct wdr_ev_denied), WDR_EV_DENIED, WDR_ABI_VERSION, true },
+	{ "a denial", sizeof(struct wdr_ev_verdict), WDR_EV_DENIED, WDR_ABI_VERSION, true },
 	{ "a kill", sizeof(struct wdr_ev_killed), WDR_EV_KILLED, WDR_ABI_VERSION, true },
 };
 

@@ -61,6 +61,8 @@ is "each denial is in the result" "$(r '[.denials[] | [.to, .count, .reason]] | 
 	"[[\"$OUT4:9000/tcp\",2,\"default\"],[\"$OUT4:9000/udp\",1,\"default\"],[\"[$OUT6]:9000/tcp\",1,\"default\"]]"
 is "and among the events" "$(jq -r 'select(.event == "denied") | .to' /run/events | sort | tr '\n' ' ')" \
 	"$OUT4:9000/tcp $OUT4:9000/udp [$OUT6]:9000/tcp "
+is "and with whom it spoke" "$(jq -r 'select(.event == "allowed") | .to' /run/events | sort | tr '\n' ' ')" \
+	"$OUT4:8000/tcp $OUT4:8000/tcp $OUT4:8000/udp [$OUT6]:8000/tcp "
 is "traffic is counted" "$(r '[.usage.egress.packets > 5, .usage.ingress.packets > 3, .usage.egress.denied == 4] | all')" true
 is "and so are calls" "$(r '.usage.syscalls | [.origin, .by_name.connect, .lost] | join(" ")')" "host 6 0"
 job --net host $RULES -- python3 /try.py $EACH
