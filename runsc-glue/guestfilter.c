@@ -141,10 +141,12 @@ static const char *const refused_strict[] = {
 
 /*
  * Answered as by a kernel that is older: their flags are in memory, where a filter can't look, and
- * callers fall back on clone and openat. ACT_TRACE without a tracer is ENOSYS, and nobody traces
- * here; gVisor knows no other way to it, since it answers EPERM whatever "errnoRet" says.
+ * callers fall back on clone and openat. ACT_TRACE without a tracer is ENOSYS; gVisor knows no other
+ * way to it, since it answers EPERM whatever "errnoRet" says. Where the policy allows ptrace a tracer
+ * may let the call pass: then a file's mode, which others see, is refused, and a namespace of the
+ * guest's own is the tracer's.
  */
-static const char *const unknown[] = { "clone3", "openat2" };
+static const char *const clone3 = "clone3", *const openat2 = "openat2";
 
 struct filter {
 	const struct wdr_policy *p;
@@ -192,6 +194,7 @@ static void add_name_rules(struct filter *f)
 {
 	const struct wdr_policy *p = f->p;
 	json_t *names = json_array(), *missing = json_array();
+	bool traces = listed(p->syscalls.allow, p->syscalls.n_allow, "ptrace");
 
 	add_names(f, names, refused, sizeof(refused) / sizeof(refused[0]));
 	if (is_strict(p))
@@ -199,8 +202,9 @@ static void add_name_rules(struct filter *f)
 			  sizeof(refused_strict) / sizeof(refused_strict[0]));
 	for (size_t i = 0; i < p->syscalls.n_deny; i++)
 		f->failed |= json_array_append_new(names, json_string(p->syscalls.deny[i]));
+	add_names(f, missing, &clone3, 1);
+	add_names(f, traces ? names : missing, &openat2, 1);
 	add_name_rule(f, names, f->action);
-	add_names(f, missing, unknown, sizeof(unknown) / sizeof(unknown[0]));
 	add_name_rule(f, missing, "SCMP_ACT_TRACE");
 }
 

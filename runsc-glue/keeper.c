@@ -24,8 +24,11 @@
 /* Cold start under load; a start that takes longer hangs. */
 #define START_MS 30000
 #define LOG_MAX	 (64 * 1024)
-/* The job's pipes are read as soon as it runs: one that stays full is full of runsc's own words. */
-#define FULL_MS 2000
+/*
+ * The job's pipes are read once runsc has said that it runs: by one that stays full for so long it will
+ * not say it, whose own words they may be full of. A job that fills them at once has its start in between.
+ */
+#define FULL_MS 10000
 #define LOOK_MS 250
 /* A stopped supervisor can't keep its own time: the keeper ends the job this long after. */
 #define WALL_GRACE_NS NS_PER_S

@@ -59,8 +59,14 @@ static int map_range(struct wdr_kern *k, unsigned int i, size_t from, size_t siz
 	if (fd < 0)
 		return fd;
 	if (mmap(at + from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		 (off_t)from) == MAP_FAILED)
-		return -errno;
+		 (off_t)from) == MAP_FAILED) {
+		int r = -errno;
+
+		/* What was there may be gone all the same: the place stays ours, as it will be unmapped. */
+		(void)!mmap(at + from, size, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		return r;
+	}
 	/* No child needs them, a job's pid 1 least of all. */
 	(void)madvise(at + from, size, MADV_DONTFORK);
 	return 0;

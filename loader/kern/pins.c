@@ -3,11 +3,11 @@
  * Everything that is pinned, and who removes it.
  *
  *   pin                                    made by        removed by
- *   ROOT/HASH/MAP, ROOT/HASH/PROGRAM       load.c         unload.c; load.c of another version
+ *   ROOT/HASH/MAP, ROOT/HASH/PROGRAM       load.c         sweep.c; load.c of another version
  *   ROOT/HASH/PROGRAM_link (links)         trace.c        with the generation
  *   ROOT/new/...                           load.c         load.c: renamed to HASH, or a leftover
- *   ROOT/parents/CGROUP/PROGRAM (links)    attach.c       attach.c when the cgroup is gone; unload.c
- *   ROOT/jobs/NUMBER/PROGRAM (links)       attach.c       slot.c when the job ends; sweep.c; unload.c
+ *   ROOT/parents/CGROUP/PROGRAM (links)    attach.c       attach.c when the cgroup is gone; sweep.c
+ *   ROOT/jobs/NUMBER/PROGRAM (links)       attach.c       slot.c when the job ends; sweep.c
  *     PROGRAM of a contained job           trace.c        the same
  *     PROGRAM_CPU of a contained job       cpu.c          the same
  *

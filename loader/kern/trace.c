@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on tracepoints cost every task of the machine, so they are there only while a job asks.
+ * Programs on tracepoints cost every task of the machine, so most are there only while a job asks.
  * Two links of one program would count twice, so all processes hold descriptors of the same link,
  * found by its kernel id in the shared cell: it ends with the last of them, however that ends.
  *
@@ -68,8 +68,10 @@ static int new_link(struct wdr_kern *k, const struct trace *t, uint32_t *id)
 	int r;
 
 	/* What stays must be this generation's: what we have open may be one's that ours took over. */
-	r = t->stays ? own = wdr_kern_pin_get(k->gen, wdr_kern_program(t->prog)->name) :
-		       wdr_kern_prog_fd(k, t->prog);
+	if (t->stays)
+		r = own = wdr_kern_pin_get(k->gen, wdr_kern_program(t->prog)->name);
+	else
+		r = wdr_kern_prog_fd(k, t->prog);
 	if (r < 0)
 		return r;
 	fd = bpf_raw_tracepoint_open(NULL, r);

@@ -231,9 +231,9 @@ static void undo(struct maker *k)
 
 	if (!k->recorded)
 		return;
-	if (k->home_fd >= 0 && setns(k->home_fd, CLONE_NEWNET) < 0)
-		return; /* for the sweep */
-	r = wdr_nl_open(NETLINK_ROUTE, &k->host_nl);
+	r = k->home_fd >= 0 && setns(k->home_fd, CLONE_NEWNET) < 0 ? -errno : 0;
+	if (r == 0)
+		r = wdr_nl_open(NETLINK_ROUTE, &k->host_nl);
 	if (r == 0)
 		r = wdr_nl_open(NETLINK_NETFILTER, &k->nf_fd);
 	if (r == 0 && k->made.info.ifindex)
@@ -242,7 +242,8 @@ static void undo(struct maker *k)
 		r = wdr_net_release(k->pool, k->nf_fd, &k->made.info, &k->made.lock_fd, &rules_gone,
 				    &err);
 	if (r < 0)
-		wdr_debug("step=net_undo slot=%u err=\"%s\"", k->made.info.number, err.msg);
+		wdr_debug("step=net_undo slot=%u err=\"%s\"", k->made.info.number,
+			  *err.msg ? err.msg : strerror(-r)); /* it is the sweep's then */
 }
 
 static _Noreturn void child(struct maker *k, int sock, pid_t parent)

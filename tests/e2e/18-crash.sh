@@ -39,19 +39,25 @@ for step in record uid cgroup stdio process watch release; do
 	is "killed after $step: the next command leaves nothing" "$(traces)" "$BEFORE"
 done
 
-warder run -- sh -c 'echo up; sleep 98765' >"$TMPDIR/up" &
-wait_for 5 job && kill -STOP $! && sleep 0.1 && kill -9 $!
+# stop OPTION...: a job that is up, and its supervisor PID is stopped
+stop() {
+	rm -f "$TMPDIR/up"
+	warder run "$@" -- sh -c 'echo up; sleep 98765' >"$TMPDIR/up" 2>/dev/null &
+	PID=$!
+	wait_for 10 job && kill -STOP $PID && sleep 0.1 && alive >/dev/null
+	tap_result $? "a job runs, and its supervisor is stopped"
+}
+stop
+kill -9 "$PID"
 ok "killed while stopped: the job is dead within a second" wait_for 1 no_job
 warder run -- true
 is "and nothing is left" "$(traces)" "$BEFORE"
 
-warder run -t 1s -- sh -c 'echo up; sleep 98765' >"$TMPDIR/up" 2>/dev/null &
-PID=$!
-wait_for 5 job && kill -STOP $PID
-ok "stopped: the wall clock holds all the same" wait_for 4 no_job
-kill -CONT $PID
+stop -t 3s
+ok "stopped: the wall clock holds all the same" wait_for 8 no_job
+kill -CONT "$PID"
 RC=0
-wait $PID || RC=$?
+wait "$PID" || RC=$?
 is "and is the reason" "$RC" 124
 
 ok "a fifo among the records holds nothing up" timeout 20 unshare -m sh -c '

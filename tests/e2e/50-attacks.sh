@@ -43,7 +43,7 @@ host() {
 	cat /proc/sys/vm/swappiness /proc/sys/kernel/core_pattern "$CG_LIMIT" "$TMPDIR/d/file"
 	md5sum "$TMPDIR/d/victim" "$A"/*
 	ls -A / /dev /etc /usr "$TMPDIR/d"
-	cut -d " " -f 1-3 /proc/mounts /proc/modules /proc/swaps; cut -c 1-40 /proc/sysvipc/shm
+	cut -d " " -f 1-3 /proc/mounts /proc/swaps
 }
 
 # attack NAME PROTECTION EXPECT CONTROL OPTIONS COMMAND

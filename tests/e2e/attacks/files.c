@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -110,6 +112,39 @@ static int make_set_id(char **args)
 	(void)unlink(path);
 	(void)mknod(path, S_IFREG | 04755, 0);
 	return is_set_id(path) ? say(GOT, "mknod made set-id bits") :
+				 say(REFUSED, "no set-id bits on %s", path);
+}
+
+static _Noreturn void traced_child(const char *path)
+{
+	const struct open_how how = { .flags = O_WRONLY | O_CREAT | O_CLOEXEC, .mode = 04755 };
+
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+		_exit(1);
+	(void)raise(SIGSTOP);
+	(void)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	_exit(0);
+}
+
+/* A filter that asks a tracer lets pass what the tracer lets pass. */
+static int make_set_id_traced(char **args)
+{
+	char path[4096];
+	int status = 0;
+	pid_t pid;
+
+	(void)snprintf(path, sizeof(path), "%s/.warder-traced", args[0]);
+	(void)unlink(path);
+	pid = fork();
+	if (pid == 0)
+		traced_child(path);
+	while (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		(void)ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESECCOMP);
+		(void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return say(BROKEN, "a child can't be traced");
+	return is_set_id(path) ? say(GOT, "%s has set-id bits", path) :
 				 say(REFUSED, "no set-id bits on %s", path);
 }
 
@@ -239,14 +274,23 @@ static int same_stdio(char **args)
 }
 
 static const struct attack attacks[] = {
-	{ "read", read_file },		{ "list", list_folder },
-	{ "write", open_for_writing },	{ "rewrite", rewrite_file },
-	{ "create", create_in },	{ "device", make_device },
-	{ "setid", make_set_id },	{ "link", hard_link },
-	{ "gains", gains_by },		{ "gained", have_gained },
-	{ "add-caps", add_capability }, { "program", open_program },
-	{ "wait", wait_to_be_killed },	{ "overwrite", overwrite_program },
-	{ "inherited", inherited },	{ "stdio", same_stdio },
+	{ "read", read_file },
+	{ "list", list_folder },
+	{ "write", open_for_writing },
+	{ "rewrite", rewrite_file },
+	{ "create", create_in },
+	{ "device", make_device },
+	{ "setid", make_set_id },
+	{ "link", hard_link },
+	{ "traced-setid", make_set_id_traced },
+	{ "gains", gains_by },
+	{ "gained", have_gained },
+	{ "add-caps", add_capability },
+	{ "program", open_program },
+	{ "wait", wait_to_be_killed },
+	{ "overwrite", overwrite_program },
+	{ "inherited", inherited },
+	{ "stdio", same_stdio },
 };
 
 int main(int argc, char **argv)

@@ -25,6 +25,8 @@ set_up() {
 	ln -s "$SECRET" "$TMPDIR/o/out"
 	POLICY=$TMPDIR/small-files.json
 	echo '{"version": 1, "limits": {"file_size": "4M"}}' >"$POLICY"
+	TRACING=$TMPDIR/tracing.json
+	echo '{"version": 1, "syscalls": {"allow": ["ptrace"]}}' >"$TRACING"
 	ROOT_FILE=$(find /root -maxdepth 1 -type f -size +0 | head -1)
 	WARDER_SECRET=secret
 	export WARDER_SECRET
@@ -55,7 +57,7 @@ set_up() {
 	# tmpfs can be idmapped from Linux 6.3 on.
 	warder run -q -v "$TMPDIR/o:/out:rw" true && WRITABLE=yes || WRITABLE=
 	# For the commands of the table.
-	export ROOT_FILE POLICY PORT SOCKET SHM_KEY QUEUE PID HOSTNAME BLOCK
+	export ROOT_FILE POLICY TRACING PORT SOCKET SHM_KEY QUEUE PID HOSTNAME BLOCK
 	export CG_LIMIT CG_PROCS CG_AGENT P D O
 	prlimit --core=unlimited --pid $$
 }
