@@ -116,15 +116,30 @@ static int enter_cgroup(struct wdr_cgroup_tree *t, const char *name, struct wdr_
 	return r < 0 ? wdr_err_wrap(err, r, "enter cgroup %s", name) : 0;
 }
 
+/* What a container that nobody saw end has left closed is free when nobody is there any more. */
+static int link_peer(struct wdr_kern_slot *slot, struct wdr_kern *k, unsigned int peer,
+		     const char *netns, struct wdr_err *err)
+{
+	int r = wdr_kern_slot_link(slot, peer, NULL, NULL, err);
+
+	if (r != -EUCLEAN || !wdr_job_netns_is_empty(netns))
+		return r;
+	if (err)
+		*err = (struct wdr_err){ 0 };
+	r = wdr_kern_reopen(k, peer, err);
+	return r < 0 ? r : wdr_kern_slot_link(slot, peer, NULL, NULL, err);
+}
+
 /* Returns how many there were. */
-static int link_peers(struct wdr_kern_slot *slot, const char *netns, struct wdr_err *err)
+static int link_peers(struct wdr_kern *k, struct wdr_kern_slot *slot, const char *netns,
+		      struct wdr_err *err)
 {
 	unsigned int peers[MAX_PEERS];
 	int n = wdr_job_find_peers(netns, peers, MAX_PEERS, err);
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < n; i++)
-		r = wdr_kern_slot_link(slot, peers[i], NULL, NULL, err);
+		r = link_peer(slot, k, peers[i], netns, err);
 	return r < 0 ? r : n;
 }
 
@@ -149,7 +164,7 @@ static int judge(struct wdr_kern *k, const struct wdr_policy *p, int cgroup_fd, 
 	ask.on_denied = wdr_job_on_denied(p->net.on_deny);
 	r = wdr_kern_slot_new(k, &ask, &slot, err);
 	if (r == 0 && netns)
-		r = link_peers(slot, netns, err);
+		r = link_peers(k, slot, netns, err);
 	if (r < 0 && slot)
 		wdr_kern_slot_unlink(slot);
 	if (r < 0) {
@@ -243,7 +258,7 @@ int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err)
 	if (is_our_netns(netns))
 		return 0;
 	r = wdr_contain_slot(name, &slot, err);
-	return r < 0 ? r : link_peers(slot, netns, err);
+	return r < 0 ? r : link_peers(g_kern, slot, netns, err);
 }
 
 void wdr_contain_end(const char *name)

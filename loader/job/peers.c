@@ -9,14 +9,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define BUF_BYTES 32768 /* netlink(7): larger than any message of the kernel's dumps */
 #define MAX_VETHS 64
@@ -241,4 +242,20 @@ int wdr_job_find_peers(const char *netns, unsigned int *ret, unsigned int max, s
 	for (unsigned int i = 0; i < all.n; i++)
 		ret[i] = all.peers[i].index;
 	return (int)all.n;
+}
+
+bool wdr_job_netns_is_empty(const char *netns)
+{
+	glob_t tasks = { 0 };
+	struct stat want, st;
+	bool empty;
+
+	if (stat(netns, &want) < 0)
+		return false;
+	empty = glob("/proc/[0-9]*/task/[0-9]*/ns/net", GLOB_NOSORT, NULL, &tasks) == 0;
+	for (size_t i = 0; i < tasks.gl_pathc && empty; i++)
+		empty = stat(tasks.gl_pathv[i], &st) < 0 || st.st_dev != want.st_dev ||
+			st.st_ino != want.st_ino;
+	globfree(&tasks);
+	return empty;
 }

@@ -2,6 +2,8 @@
 /* Which interfaces of ours are the other ends of a container's. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/wdr_err.h"
 
 /*
@@ -12,3 +14,6 @@
  */
 int wdr_job_find_peers(const char *netns, unsigned int *ret, unsigned int max,
 		       struct wdr_err *err) wdr_must_check;
+
+/* Is there no task in the network namespace at @netns, as far as our /proc shows? */
+bool wdr_job_netns_is_empty(const char *netns);

@@ -227,6 +227,15 @@ static void detach_direction(unsigned int ifindex, unsigned int i)
 	(void)bpf_tc_detach(&hook, &opts);
 }
 
+bool wdr_kern_has_filter(unsigned int ifindex)
+{
+	bool has = false;
+
+	for (unsigned int i = 0; i < COUNT(tc_programs) && !has; i++)
+		has = is_our_filter(ifindex, tc_programs[i].point, tc_programs[i].prog);
+	return has;
+}
+
 void wdr_kern_detach_iface(unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < COUNT(tc_programs); i++) {

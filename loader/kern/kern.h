@@ -159,8 +159,8 @@ int wdr_kern_slot_watch(struct wdr_kern_slot *s, int cgroup_fd, const struct wdr
  * namespace; before the job's end is up. @self4 and @self6 are the job's addresses, mapped: other
  * sources are refused; NULL: none is known, any passes. clsact is made if it is not there; other
  * filters stay. The filters live and end with the interface.
- * -EEXIST if a foreign filter holds our place in both directions; -EBUSY, for a contained slot, if it
- * is that of another slot; -ENODEV.
+ * -EEXIST if a foreign filter holds our place in both directions; -ENODEV; for a contained slot -EBUSY
+ * if it is that of another slot, and -EUCLEAN if one gave it up that was not unlinked.
  */
 int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		       const struct wdr_egress_addr *self4, const struct wdr_egress_addr *self6,
@@ -168,9 +168,12 @@ int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 
 /*
  * Take the filters off its interfaces, and let these go: for a job that is known to have ended. Else
- * they deny all that comes through there, for as long as the interface lives.
+ * they deny all that comes through there, until wdr_kern_reopen() or the end of the interface.
  */
 void wdr_kern_slot_unlink(struct wdr_kern_slot *s);
+
+/* Take our filters off @ifindex if it is no slot's: for a network namespace that nobody is in. */
+int wdr_kern_reopen(struct wdr_kern *k, unsigned int ifindex, struct wdr_err *err) wdr_must_check;
 
 /* What the programs counted; struct wdr_live says what and in which units. */
 void wdr_kern_slot_live(const struct wdr_kern_slot *s, struct wdr_live *ret);

@@ -264,6 +264,8 @@ void wdr_kern_attach_trim(struct wdr_kern *k);
 /* Put the tc programs on both directions of @ifindex. */
 int wdr_kern_attach_iface(struct wdr_kern *k, unsigned int ifindex,
 			  struct wdr_err *err) wdr_must_check;
+/* Is one of them there? */
+bool wdr_kern_has_filter(unsigned int ifindex);
 /* Take them off again, where they are. */
 void wdr_kern_detach_iface(unsigned int ifindex);
 void wdr_kern_replace_iface(unsigned int ifindex, const int *prog_fd);

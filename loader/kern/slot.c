@@ -187,45 +187,80 @@ uint32_t wdr_kern_slot_first_pid(const struct wdr_kern_slot *s)
 }
 
 /*
- * A container of an engine comes into a network namespace that others may be in, and to whom an
- * interface belongs must not depend on who came last.
+ * A container of an engine comes into a network namespace that others may be in. To whom an interface
+ * belongs must not depend on who came last; one with our filters that is nobody's was given up.
  */
-static int enter_iface(struct wdr_kern *k, uint32_t n, uint32_t ifindex, struct wdr_err *err)
+static int check_free(struct wdr_kern *k, uint32_t n, uint32_t ifindex, struct wdr_err *err)
 {
-	bool alone = k->slots[n].flags & WDR_SLOT_CONTAIN;
-	int fd = wdr_kern_map_fd(k, WDR_MAP_IFACES);
-	uint32_t had;
-	int r = fd < 0 ? fd : bpf_map_update_elem(fd, &ifindex, &n, alone ? BPF_NOEXIST : BPF_ANY);
+	uint32_t had = 0;
+	int r = bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_IFACES), &ifindex, &had);
 
-	if (r == -EEXIST && !bpf_map_lookup_elem(fd, &ifindex, &had)) {
-		if (had != n && k->slots[had % WDR_SLOTS_MAX].job)
-			return wdr_err_set(
-				err, -EBUSY,
-				"interface %u is held to the policy of another container "
-				"in this network namespace: it can have one",
-				ifindex);
-		r = bpf_map_update_elem(fd, &ifindex, &n, BPF_ANY);
-	}
-	return r < 0 ? wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces") : 0;
+	if (r < 0 && r != -ENOENT)
+		return wdr_kern_table_err(err, r, "look into wdr_ifaces");
+	if (r == 0 && had == n)
+		return 0;
+	had %= WDR_SLOTS_MAX;
+	r = wdr_kern_need(k, WDR_MAP_SLOTS, had);
+	if (r < 0)
+		return wdr_err_set(err, r, "map another job's slot: %s", strerror(-r));
+	if (had && k->slots[had].job)
+		return wdr_err_set(err, -EBUSY,
+				   "interface %u is held to the policy of another container "
+				   "in this network namespace: it can have one",
+				   ifindex);
+	if (wdr_kern_has_filter(ifindex))
+		return wdr_err_set(err, -EUCLEAN,
+				   "interface %u is closed: a container that had it may live on",
+				   ifindex);
+	return 0;
+}
+
+static int link_iface(struct wdr_kern_slot *s, uint32_t ifindex, struct wdr_err *err)
+{
+	struct wdr_kern *k = s->kern_ref;
+	struct wdr_slot *slot = &k->slots[s->n];
+	int r = slot->flags & WDR_SLOT_CONTAIN ? check_free(k, s->n, ifindex, err) : 0;
+
+	if (r < 0)
+		return r;
+	/* First, so that whoever sweeps knows what to look for. */
+	slot->ifindex = ifindex;
+	slot->n_ifaces += slot->n_ifaces < UINT8_MAX;
+	r = bpf_map_update_elem(wdr_kern_map_fd(k, WDR_MAP_IFACES), &ifindex, &s->n, BPF_ANY);
+	if (r < 0)
+		return wdr_kern_table_err(err, r, "enter the job's interface into wdr_ifaces");
+	return wdr_kern_attach_iface(k, ifindex, err);
 }
 
 int wdr_kern_slot_link(struct wdr_kern_slot *s, unsigned int ifindex,
 		       const struct wdr_egress_addr *self4, const struct wdr_egress_addr *self6,
 		       struct wdr_err *err)
 {
-	struct wdr_kern *k = s->kern_ref;
-	struct wdr_slot *slot = &k->slots[s->n];
-	int r;
+	struct wdr_slot *slot = &s->kern_ref->slots[s->n];
+	wdr_close_ int lock = -1;
+	int r = 0;
 
 	if (self4)
 		memcpy(slot->self[0], self4->addr, sizeof(slot->self[0]));
 	if (self6)
 		memcpy(slot->self[1], self6->addr, sizeof(slot->self[1]));
-	/* First, so that whoever sweeps knows what to look for. */
-	slot->ifindex = ifindex;
-	slot->n_ifaces += slot->n_ifaces < UINT8_MAX;
-	r = enter_iface(k, s->n, ifindex, err);
-	return r < 0 ? r : wdr_kern_attach_iface(k, ifindex, err);
+	/* The interface of any other job is its own, and needs not wait for others. */
+	if (slot->flags & WDR_SLOT_CONTAIN)
+		r = wdr_kern_lock_current(s->kern_ref, &lock, err);
+	return r < 0 ? r : link_iface(s, ifindex, err);
+}
+
+int wdr_kern_reopen(struct wdr_kern *k, unsigned int ifindex, struct wdr_err *err)
+{
+	wdr_close_ int lock = -1;
+	int r = wdr_kern_lock_current(k, &lock, err);
+	uint32_t had;
+
+	if (r < 0)
+		return r;
+	if (bpf_map_lookup_elem(wdr_kern_map_fd(k, WDR_MAP_IFACES), &ifindex, &had) == -ENOENT)
+		wdr_kern_detach_iface(ifindex);
+	return 0;
 }
 
 void wdr_kern_slot_unlink(struct wdr_kern_slot *s)

@@ -3,11 +3,13 @@
 #include "wdr_test.h"
 
 #include <bpf/bpf.h>
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "kern_env.h"
+#include "kern_net.h"
 
-#define MANY 300 /* more than are in one part of any map, and some on the border of two */
+#define MANY 400 /* more than are in one part of any map, and some on the border of two */
 
 static struct kern_env env;
 
@@ -58,9 +60,40 @@ static void each_slot_is_the_kernel_s(void **state)
 	(void)close(cg);
 }
 
+/* Of a process that has not mapped their cell. */
+static void an_interface_is_that_of_a_slot_far_away(void **state)
+{
+	int cg = kern_env_cgroup(&env, "far"), ns;
+	struct wdr_kern_ask ask = { .cgroup_fd = cg, .netns = true, .contain = true };
+	struct wdr_kern_slot *s[MANY + 1] = { NULL }, *near = NULL;
+	unsigned int iface = kern_net_veth("wdr-hx", &ns), n;
+	struct wdr_kern *k = NULL, *other = NULL;
+	struct wdr_err err = { 0 };
+
+	(void)state;
+	assert_ok(kern_env_join(&env, &k));
+	for (n = 1; n <= MANY; n++)
+		assert_ok(wdr_kern_slot_new(k, &ask, &s[n], NULL));
+	assert_ok(wdr_kern_slot_link(s[MANY], iface, NULL, NULL, NULL));
+	wdr_kern_slot_drop(&s[1]);
+	assert_ok(kern_env_join(&env, &other));
+	assert_ok(wdr_kern_slot_new(other, &ask, &near, NULL));
+	assert_int_equal(wdr_kern_slot_link(near, iface, NULL, NULL, &err), -EBUSY);
+	wdr_kern_slot_drop(&near);
+	for (n = 2; n <= MANY; n++)
+		wdr_kern_slot_drop(&s[n]);
+	kern_env_leave(&other);
+	kern_env_leave(&k);
+	(void)close(ns);
+	(void)close(cg);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_slot_is_the_kernel_s) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_slot_is_the_kernel_s),
+		cmocka_unit_test(an_interface_is_that_of_a_slot_far_away),
+	};
 	int r = kern_env_start(&env);
 
 	if (r)

@@ -5,7 +5,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 
 #include "kern_env.h"
 #include "kern_net.h"
@@ -115,13 +118,67 @@ static void an_interface_is_one_containers_until_it_lets_go(void **state)
 	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
 	assert_int_equal(filter_of(iface, BPF_TC_INGRESS), 0);
 	assert_int_equal(filter_of(iface, BPF_TC_EGRESS), 0);
-	/* One that is only given up stays closed, and is the next one's. */
-	assert_ok(wdr_kern_slot_link(first, iface, NULL, NULL, NULL));
 	wdr_kern_slot_drop(&first);
+	kern_net_ip("link del wdr-h0");
+}
+
+/* Whoever had it may live on, and must get neither the next one's policy nor none. */
+static void one_that_is_only_given_up_stays_closed(void **state)
+{
+	struct wdr_kern_slot *s = contain("c1");
+	unsigned int iface = new_iface("wdr-h0");
+	struct wdr_err err = { 0 };
+	char args[64];
+
+	(void)state;
+	assert_ok(wdr_kern_slot_link(s, iface, NULL, NULL, NULL));
+	assert_ok(wdr_kern_reopen(kern, iface, NULL)); /* not while it is somebody's */
 	assert_int_not_equal(filter_of(iface, BPF_TC_INGRESS), 0);
-	second = contain("c2");
-	assert_ok(wdr_kern_slot_link(second, iface, NULL, NULL, NULL));
-	wdr_kern_slot_drop(&second);
+	wdr_kern_slot_drop(&s);
+	assert_int_not_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	assert_int_equal(kern_env_count_keys(&env, "wdr_ifaces"), 0);
+	s = contain("c2");
+	assert_int_equal(wdr_kern_slot_link(s, iface, NULL, NULL, &err), -EUCLEAN);
+	assert_non_null(strstr(err.msg, "is closed"));
+	wdr_kern_slot_unlink(s);
+	assert_int_not_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	assert_ok(wdr_kern_reopen(kern, iface, NULL));
+	assert_int_equal(filter_of(iface, BPF_TC_INGRESS), 0);
+	assert_ok(wdr_kern_slot_link(s, iface, NULL, NULL, NULL));
+	wdr_kern_slot_drop(&s);
+	/* With the interface goes all that was closed: its number is free. */
+	kern_net_ip("link del wdr-h0");
+	(void)snprintf(args, sizeof(args), "link add wdr-h0 index %u type veth peer name wdr-h0p",
+		       iface);
+	kern_net_ip(args);
+	s = contain("c3");
+	assert_ok(wdr_kern_slot_link(s, iface, NULL, NULL, NULL));
+	wdr_kern_slot_drop(&s);
+	kern_net_ip("link del wdr-h0");
+}
+
+/* Looking whose an interface is, and taking it, are one. */
+static void takes_one_under_the_lock(void **state)
+{
+	struct wdr_kern_slot *s = contain("c1");
+	unsigned int iface = new_iface("wdr-h0");
+	int lock = open(env.lock, O_RDWR | O_CLOEXEC), status = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_true(lock >= 0);
+	assert_ok(flock(lock, LOCK_EX));
+	pid = kern_env_fork();
+	assert_true(pid >= 0);
+	if (pid == 0) { /* holds it, too, until it has looked */
+		(void)usleep(300000);
+		_exit((int)kern_env_count_keys(&env, "wdr_ifaces"));
+	}
+	(void)close(lock);
+	assert_ok(wdr_kern_slot_link(s, iface, NULL, NULL, NULL));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	wdr_kern_slot_drop(&s);
 	kern_net_ip("link del wdr-h0");
 }
 
@@ -189,6 +246,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_interface_of_a_job_is_looked_after),
 		cmocka_unit_test(an_interface_is_one_containers_until_it_lets_go),
+		cmocka_unit_test(one_that_is_only_given_up_stays_closed),
+		cmocka_unit_test(takes_one_under_the_lock),
 		cmocka_unit_test(goes_beside_other_filters_or_not_at_all),
 	};
 	int r = kern_env_start(&env), ns;
