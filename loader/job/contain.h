@@ -63,7 +63,7 @@ int wdr_contain_link(const char *name, const char *netns, struct wdr_err *err) w
 /*
  * Before wdr_contain_end(), of a container that is known to be gone: its interfaces may be used by
  * others. Without this they stay closed: a container that comes to them is refused while anybody is in
- * its network namespace.
+ * its network namespace. Failures are logged.
  */
 void wdr_contain_release(const char *name);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/wdr_io.h"
+#include "base/wdr_log.h"
 #include "job/contain.h"
 #include "job/contain_priv.h"
 #include "job/kernel.h"
@@ -81,9 +82,14 @@ void wdr_contain_release(const char *name)
 {
 	wdr_kern_ struct wdr_kern *k = NULL;
 	struct wdr_kern_slot *slot = NULL;
+	struct wdr_err err = { 0 };
+	int r = find(name, &k, &slot, &err);
 
-	if (find(name, &k, &slot, NULL) < 0)
-		return; /* nothing that could be let go, or another has done it */
+	if (r < 0 && r != -ENOENT) /* nothing that could be let go, or another has done it */
+		wdr_warn("container=%s step=release err=\"%s\"", name,
+			 err.code ? err.msg : strerror(-r));
+	if (r < 0)
+		return;
 	wdr_kern_slot_unlink(slot);
 	wdr_kern_slot_unlook(&slot);
 }
