@@ -10,13 +10,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/wdr_hash.h"
 #include "base/wdr_io.h"
 #include "state.h"
 
-#define SUFFIX	".json"
-#define VERSION 2
+#define SUFFIX	    ".json"
+#define VERSION	    2
+#define LOCK_TRY_MS 5
 
 void wdr_shim_record_freep(struct wdr_shim_record **rp)
 {
@@ -163,16 +165,40 @@ int wdr_shim_record_remove(const char *dir, const char *root, const char *id)
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+/* flock(2) has no deadline, and who holds the lock may have been stopped. */
+int wdr_shim_lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_TRY_MS * 1000000L };
+
+	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms += LOCK_TRY_MS) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (ms >= WDR_SHIM_LOCK_MS)
+			return -EBUSY;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+bool wdr_shim_record_is_anew(const char *dir, const struct wdr_shim_record *r)
+{
+	wdr_shim_record_ struct wdr_shim_record *now = NULL;
+
+	return wdr_shim_record_read(dir, r->root, r->id, &now) == 0 && now->made_ns != r->made_ns;
+}
+
 int wdr_shim_record_tell(const char *dir, const struct wdr_shim_record *r, int *ret_fd)
 {
 	wdr_shim_record_ struct wdr_shim_record *now = NULL;
 	wdr_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct wdr_shim_record told = *r;
-	int e;
+	int e = fd < 0 ? -errno : wdr_shim_lock(fd);
 
-	if (fd < 0 || flock(fd, LOCK_EX) < 0)
-		return -errno;
+	if (e < 0)
+		return e;
 	e = wdr_shim_record_read(dir, r->root, r->id, &now);
+	if (e == 0 && now->made_ns != r->made_ns)
+		return -ENOENT;
 	told.told = true;
 	if (e == 0 && !now->told)
 		e = wdr_shim_record_write(dir, &told);
@@ -205,8 +231,7 @@ pid_t wdr_shim_record_sandbox(const struct wdr_shim_record *r)
 	return state.sentry_pid > 0 ? state.sentry_pid : -ENOENT;
 }
 
-/* runsc's file of a container that is the first of its sandbox, or of one that joined another. */
-static bool is_there(const struct wdr_shim_record *r)
+bool wdr_shim_record_is_there(const struct wdr_shim_record *r)
 {
 	const char *root = dir_of(r);
 	size_t n = strlen(r->id);
@@ -229,7 +254,7 @@ static bool sweep_one(int dir_fd, const char *name, long long before_ns,
 	const char *suffix = strstr(name, SUFFIX);
 
 	if (!suffix || suffix[sizeof(SUFFIX) - 1] || read_file(dir_fd, name, &r) < 0 ||
-	    r->made_ns > before_ns || is_there(r))
+	    r->made_ns > before_ns || wdr_shim_record_is_there(r))
 		return false;
 	gone(arg, r);
 	return unlinkat(dir_fd, name, 0) == 0;

@@ -12,6 +12,7 @@
 
 #define WDR_SHIM_DIR	    "/run/warder/shim"
 #define WDR_SHIM_MAX_RECORD (64 * 1024)
+#define WDR_SHIM_LOCK_MS    2000 /* a line is written in less; who takes longer was stopped */
 
 struct wdr_shim_record {
 	char *id, *root;   /* which container; root is runsc's --root, "" for its default */
@@ -35,11 +36,17 @@ int wdr_shim_record_remove(const char *dir, const char *root, const char *id) wd
 /*
  * A line about the end of @r is about to be written: note that, so that after a kill between the two
  * whoever removes the note can tell. *ret_fd, the caller's, holds others off until it is closed.
- * Returns 1 if it was noted before, else 0; -ENOENT if the note is gone, since another process has
- * come first; -errno.
+ * Returns 1 if it was noted before, else 0; -ENOENT if the note is gone or a later container's, since
+ * another process has come first; -EBUSY if others hold it off for WDR_SHIM_LOCK_MS; -errno.
  */
 int wdr_shim_record_tell(const char *dir, const struct wdr_shim_record *r,
 			 int *ret_fd) wdr_must_check;
+/* Is what is noted there a later container of the same id? */
+bool wdr_shim_record_is_anew(const char *dir, const struct wdr_shim_record *r);
+/* flock(2) with a deadline: -EBUSY after WDR_SHIM_LOCK_MS. */
+int wdr_shim_lock(int fd) wdr_must_check;
+/* Has runsc a file of it: the first of its sandbox, or one that joined another? */
+bool wdr_shim_record_is_there(const struct wdr_shim_record *r);
 /* The sandbox of it, as runsc's state file says. Returns its pid; -ENOENT; -EPROTO; -errno. */
 pid_t wdr_shim_record_sandbox(const struct wdr_shim_record *r) wdr_must_check;
 void wdr_shim_record_freep(struct wdr_shim_record **r);

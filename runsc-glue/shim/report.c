@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,11 +112,14 @@ static int open_locked(const char *file, off_t max_bytes)
 		return -ENAMETOOLONG;
 	for (int i = 0; i < MAX_TRIES; i++) {
 		wdr_close_ int fd = open_file(file);
+		int r = fd < 0 ? fd : wdr_shim_lock(fd);
 
-		if (fd < 0)
-			return fd;
-		if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+		if (r < 0 && r != -EBUSY)
+			return r;
+		if (fstat(fd, &st) < 0)
 			return -errno;
+		if (r == -EBUSY)
+			return WDR_TAKE_FD(fd); /* who holds it was stopped, and renames nothing */
 		if (stat(file, &at) < 0 || at.st_ino != st.st_ino || at.st_dev != st.st_dev)
 			continue; /* it has become FILE.1 */
 		if (st.st_size < max_bytes)

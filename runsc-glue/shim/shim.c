@@ -142,7 +142,8 @@ static int write_report(struct shim *s, const struct wdr_shim_record *r, const c
 
 	if (again == -ENOENT && r != &s->record)
 		return 0; /* another process did it */
-	line = wdr_shim_report_line(r, how, again > 0, same, facts, &made, &now);
+	/* What could not be noted may have been written. */
+	line = wdr_shim_report_line(r, how, again && again != -ENOENT, same, facts, &made, &now);
 	if (!line)
 		return -ENOMEM;
 	return wdr_shim_report_write(s->settings->report, line, WDR_SHIM_REPORT_MAX);
@@ -208,10 +209,10 @@ static bool went_well(int status)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* It was run attached, and has ended; a runsc that was killed has left its files. */
+/* It was run attached, and has ended; a runsc that a signal has ended left its files, or more. */
 static void end_run(struct shim *s, int *status)
 {
-	bool killed = WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
+	bool killed = !WIFEXITED(*status);
 
 	if (killed)
 		destroy(s);
@@ -298,21 +299,28 @@ static int start(struct shim *s, struct wdr_err *err)
 	return wdr_shim_exec(s->runsc, s->argv, err);
 }
 
-/* What runsc can't delete, because it is not there, is gone all the same. */
+/*
+ * What runsc can't delete, because it is not there, is gone all the same; but of what it does not know
+ * --force says nothing, and its sandbox may live.
+ */
 static int delete (struct shim *s, int *ret_status, struct wdr_err *err)
 {
 	wdr_result_ struct wdr_result early = WDR_RESULT_INIT;
 	wdr_shim_record_ struct wdr_shim_record *r = NULL;
 	const char *root = root_of(&s->args);
+	bool known;
 	int e;
 
 	if (!s->args.id || wdr_shim_record_read(WDR_SHIM_DIR, root, s->args.id, &r) < 0)
 		return wdr_shim_exec(s->runsc, s->argv, err);
 	s->hooks->tell(r, NULL, &early);
+	known = wdr_shim_record_is_there(r);
 	e = wdr_shim_spawn(s->runsc, s->argv, NULL, ret_status, err);
 	if (e < 0 || (!went_well(*ret_status) && !s->args.force))
 		return e;
-	(void)end(s, r, "deleted", &early, went_well(*ret_status));
+	if (wdr_shim_record_is_anew(WDR_SHIM_DIR, r))
+		return 0; /* what is there by that name now is not what was deleted */
+	(void)end(s, r, "deleted", &early, known && went_well(*ret_status));
 	return wdr_shim_record_remove(WDR_SHIM_DIR, root, s->args.id);
 }
 

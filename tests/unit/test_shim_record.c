@@ -140,6 +140,43 @@ static void knows_that_a_line_may_be_there(void **state)
 	assert_false(r->told);
 }
 
+/* Of a container that is made anew meanwhile, the note is not its predecessor's to change. */
+static void leaves_the_note_of_a_later_one(void **state)
+{
+	struct wdr_shim_record first = sample("a", 1), second = sample("a", 2);
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+	int lock = -1;
+
+	(void)state;
+	assert_false(wdr_shim_record_is_anew(at, &first));
+	assert_ok(wdr_shim_record_write(at, &second));
+	assert_true(wdr_shim_record_is_anew(at, &first));
+	assert_false(wdr_shim_record_is_anew(at, &second));
+	assert_int_equal(wdr_shim_record_tell(at, &first, &lock), -ENOENT);
+	assert_int_equal(lock, -1);
+	assert_ok(wdr_shim_record_read(at, root, "a", &r));
+	assert_int_equal(r->made_ns, 2);
+	assert_false(r->told);
+	assert_ok(wdr_shim_record_remove(at, root, "a"));
+}
+
+/* Who holds it may be stopped. */
+static void waits_for_others_but_not_for_ever(void **state)
+{
+	struct wdr_shim_record a = sample("a", 1);
+	int lock = -1, held = -1;
+
+	(void)state;
+	assert_ok(wdr_shim_record_write(at, &a));
+	assert_int_equal(wdr_shim_record_tell(at, &a, &held), 0);
+	assert_int_equal(wdr_shim_record_tell(at, &a, &lock), -EBUSY);
+	assert_int_equal(lock, -1);
+	assert_ok(close(held));
+	assert_int_equal(wdr_shim_record_tell(at, &a, &lock), 1);
+	assert_ok(close(lock));
+	assert_ok(wdr_shim_record_remove(at, root, "a"));
+}
+
 static void leaves_what_it_did_not_write(void **state)
 {
 	static const char *const texts[] = { "", "{}", "{\"version\":2}", "[]" };
@@ -160,6 +197,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(remembers_and_forgets, start, stop),
 		cmocka_unit_test_setup_teardown(sweeps_those_whose_container_is_gone, start, stop),
 		cmocka_unit_test_setup_teardown(knows_that_a_line_may_be_there, start, stop),
+		cmocka_unit_test_setup_teardown(leaves_the_note_of_a_later_one, start, stop),
+		cmocka_unit_test_setup_teardown(waits_for_others_but_not_for_ever, start, stop),
 		cmocka_unit_test(leaves_what_it_did_not_write),
 	};
 
