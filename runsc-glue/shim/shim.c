@@ -270,6 +270,17 @@ static int make_enforced(struct shim *s, int *ret_status, struct wdr_err *err)
 	return r;
 }
 
+/* runsc would refuse it as well, but by then the note and the cgroup of the first would be undone. */
+static int check_new(const struct shim *s, struct wdr_err *err)
+{
+	wdr_shim_record_ struct wdr_shim_record *r = NULL;
+
+	if (wdr_shim_record_read(WDR_SHIM_DIR, root_of(&s->args), s->args.id, &r) == 0 &&
+	    wdr_shim_record_is_there(r))
+		return wdr_err_set(err, -EEXIST, "there is one of this id");
+	return 0;
+}
+
 static int make(struct shim *s, int *ret_status, struct wdr_err *err)
 {
 	const char *name = NULL;
@@ -279,7 +290,9 @@ static int make(struct shim *s, int *ret_status, struct wdr_err *err)
 		return r;
 	if (!name || !s->args.id)
 		return wdr_shim_exec(s->runsc, s->argv, err);
-	r = prepare(s, name, err);
+	r = check_new(s, err);
+	if (r == 0)
+		r = prepare(s, name, err);
 	return r < 0 ? wdr_err_wrap(err, r, "container %s", s->args.id) :
 		       make_enforced(s, ret_status, err);
 }

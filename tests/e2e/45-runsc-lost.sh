@@ -52,6 +52,10 @@ instead() {
 
 create
 is "a container has its filters" "$RC/$(filters)" 0/2
+create
+is "the same id again is refused, and the first one held as before" "$(echo "$ERR" | grep -c "there is one of this id")/$(filters)/$(remains | grep -q /warder/c- && echo held)/$(jq .done "$(note_of)")" 1/2/held/true
+kill -0 "$(cat "$TMPDIR/pid")"
+is "and alive" $? 0
 engine delete --force c1
 is "when runsc has deleted it they are gone" "$RC/$(filters)$(remains)" 0/0
 create
