@@ -85,6 +85,20 @@ WDR_INLINE bool is_known(const struct wdr_ctx *c, const struct wdr_query *q, __u
 	return wdr_flow_find(&k);
 }
 
+/* With the process: it is the one that called. */
+int tell_allowed(struct wdr_query *q, __u32 slot, __u8 proto);
+
+__noinline int tell_allowed(struct wdr_query *q, __u32 slot, __u8 proto)
+{
+	struct wdr_ev_verdict *ev = q ? wdr_allow_event(q, slot, proto, WDR_DENY_SOCKET) : NULL;
+
+	if (ev) {
+		wdr_ev_current(&ev->hdr);
+		bpf_ringbuf_submit(ev, 0);
+	}
+	return 0;
+}
+
 /*
  * Judge q->addr, q->port, q->proto (as on the wire) for the current task. @local_port: of the
  * socket, where it sends without being connected; host order.
@@ -116,7 +130,7 @@ WDR_INLINE int decide(struct wdr_query *q, __u16 local_port)
 		wdr_judge(q);
 		if (q->v.action == WDR_ACT_ALLOW) {
 			if (c.slot->flags & WDR_SLOT_TELL_SOCKETS)
-				wdr_allow_tell(q, c.n, proto, WDR_DENY_SOCKET);
+				tell_allowed(q, c.n, proto);
 			return OK;
 		}
 	}

@@ -65,19 +65,18 @@ __noinline int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 pr
 	return key.reason;
 }
 
-/* Tell that q->v lets @proto (as on the wire) begin at q->addr; @kind as above. Returns 0. */
-int wdr_allow_tell(struct wdr_query *q, __u32 slot, __u8 proto, __u8 kind);
-
-__noinline int wdr_allow_tell(struct wdr_query *q, __u32 slot, __u8 proto, __u8 kind)
+/* That q->v lets @proto (as on the wire) begin at q->addr; @kind as above. NULL: there is no room. */
+WDR_INLINE struct wdr_ev_verdict *wdr_allow_event(const struct wdr_query *q, __u32 slot, __u8 proto,
+						  __u8 kind)
 {
 	struct wdr_ev_verdict *ev;
 	struct wdr_ctx c;
 
-	if (!q || !wdr_ctx_of(&c, slot))
-		return 0;
+	if (!wdr_ctx_of(&c, slot))
+		return NULL;
 	ev = wdr_ev_reserve(&c, WDR_EV_ALLOWED, sizeof(*ev));
 	if (!ev)
-		return 0;
+		return NULL;
 	__builtin_memset(&ev->key, 0, sizeof(ev->key));
 	ev->key.slot = slot;
 	ev->key.rule = q->v.rule;
@@ -86,8 +85,5 @@ __noinline int wdr_allow_tell(struct wdr_query *q, __u32 slot, __u8 proto, __u8 
 	ev->key.reason = q->v.reason;
 	ev->key.kind = kind;
 	__builtin_memcpy(ev->key.addr, q->addr, sizeof(ev->key.addr));
-	if (kind == WDR_DENY_SOCKET) /* on the wire it is anybody's turn */
-		wdr_ev_current(&ev->hdr);
-	bpf_ringbuf_submit(ev, 0);
-	return 0;
+	return ev;
 }

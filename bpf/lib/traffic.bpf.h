@@ -56,6 +56,18 @@ WDR_INLINE bool wdr_flow_asked(const struct wdr_ctx *c, __u8 proto)
 	return c->slot->flags & WDR_SLOT_TELL_SOCKETS && !wdr_egress_has_ports(proto);
 }
 
+/* Tell of a flow. Whose turn it is on the wire says nothing, and older kernels do not say it. */
+int wdr_flow_tell(struct wdr_query *q, __u32 slot, __u8 proto);
+
+__noinline int wdr_flow_tell(struct wdr_query *q, __u32 slot, __u8 proto)
+{
+	struct wdr_ev_verdict *ev = q ? wdr_allow_event(q, slot, proto, WDR_DENY_PACKET) : NULL;
+
+	if (ev)
+		bpf_ringbuf_submit(ev, 0);
+	return 0;
+}
+
 /*
  * A packet that the job sends. True: it passes and is counted; q->local says whether it is for
  * this machine. False: q->v says why not; the caller records it. @q is zeroed.
@@ -104,7 +116,7 @@ WDR_INLINE bool wdr_traffic_out(const struct wdr_ctx *c, const struct wdr_pkt *p
 			return false;
 		wdr_flow_begin(c->live, &k, now, q->local);
 		if (wdr_flow_asked(c, p->proto))
-			wdr_allow_tell(q, c->n, p->proto, WDR_DENY_PACKET);
+			wdr_flow_tell(q, c->n, p->proto);
 	}
 	if (p->first) {
 		wdr_frag_key_of(&fk, c, p, false);

@@ -65,7 +65,7 @@ gone() { # ID, as a shim ends it
 	engine delete "$1"
 }
 # shellcheck disable=SC2016 # what the guest's own shell expands
-ASK='for p in 8000 9000; do o=$(busybox timeout 20 busybox nc 203.0.113.2 $p </dev/null); echo ${o:-refused}; done'
+ASK='for p in 8000 9000; do o=$(busybox timeout 2 busybox nc 203.0.113.2 $p </dev/null); echo ${o:-refused}; done'
 PAUSE='exec busybox sleep 1000'
 BOTH="203.0.113.1 203.0.113.1 "
 HELD="203.0.113.1 refused "
