@@ -10,8 +10,8 @@ engine_lab_up() {
 	mkdir -p "$TMPDIR/etc"
 	lab_up
 	engine_etc_up
-	serve out 8000 close
-	serve out 9000 close
+	serve out 8000
+	serve out 9000
 }
 
 engine_etc_up() {
