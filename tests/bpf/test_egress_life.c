@@ -2,9 +2,9 @@
 /* What holds of a job's network when its supervisor is stopped, dies, or is followed by another. */
 #include "wdr_test.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -37,7 +37,11 @@ static void wait_ms(int ms)
 /* A job's interface ends with it. This one lives on from test to test, and what hangs on it would say so. */
 static void renew_interface(void)
 {
-	assert_in_range(system("tc qdisc del dev wdr-h0 clsact 2>/dev/null"), 0, INT_MAX);
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+
+	(void)!bpf_tc_hook_destroy(
+		&hook); /* of both directions: clsact and all; it may not be there */
 }
 
 static struct wdr_kern_slot *take_slot(struct wdr_kern *k, bool contain, bool netns,
