@@ -160,7 +160,9 @@ serve() {
 	        if s.type == socket.SOCK_STREAM:
 	            c, peer = s.accept()
 	            c.send((peer[0] + "\n").encode())
-	            kept = [] if "close" in sys.argv else kept[-100:] + [c]
+	            if "close" in sys.argv:
+	                c.close()
+	            kept = kept[-100:] + [c]
 	        else:
 	            data, peer = s.recvfrom(100)
 	            log.write(f"{peer[0]} {data.decode()}\n")
