@@ -63,7 +63,7 @@ is "in the host's network as well" "$RC/$OUT" "0/203.0.113.1 203.0.113.1 "
 container host '[]' --network=host
 case "$RC/$OUT/$ERR" in
 0/*) is "a policy holds there, too" "$OUT" "203.0.113.1 refused " ;;
-*) like "or it says why it can't, and starts nothing" "$OUT/$ERR" '^/.*(cgroup|host)' ;;
+*) like "or it says why it can't, and starts nothing" "$OUT/$ERR" '^ /.*(cgroup|host)' ;;
 esac
 is "nothing is left" "$(find /sys/fs/cgroup -type d -name 'c-c1-*'; ls /run/warder/shim 2>/dev/null)" ""
 end
