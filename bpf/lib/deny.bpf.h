@@ -34,6 +34,20 @@ WDR_INLINE bool wdr_deny_count(struct wdr_live *live, const struct wdr_deny_key 
 	return false;
 }
 
+/* What q->v says of @proto (as on the wire) to q->addr, found by WDR_DENY_* @kind. */
+WDR_INLINE void wdr_deny_key_of(struct wdr_deny_key *key, const struct wdr_query *q, __u32 slot,
+				__u8 proto, __u8 kind)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	key->slot = slot;
+	key->rule = q->v.rule;
+	key->port = q->port;
+	key->proto = proto;
+	key->reason = q->v.reason;
+	key->kind = kind;
+	__builtin_memcpy(key->addr, q->addr, sizeof(key->addr));
+}
+
 /*
  * Record that @c was refused q->v at q->addr: @n attempts over @proto (as on the wire), found by
  * WDR_DENY_* @kind. With `on_deny: kill` the job ends. Returns q->v.reason.
@@ -42,16 +56,13 @@ int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 proto, __u8 k
 
 __noinline int wdr_deny_record(struct wdr_query *q, __u32 slot, __u32 n, __u8 proto, __u8 kind)
 {
-	struct wdr_deny_key key = { .slot = slot, .proto = proto, .kind = kind };
 	struct wdr_ev_verdict *ev;
+	struct wdr_deny_key key;
 	struct wdr_ctx c;
 
 	if (!q || !wdr_ctx_of(&c, slot))
 		return 0;
-	key.rule = q->v.rule;
-	key.port = q->port;
-	key.reason = q->v.reason;
-	__builtin_memcpy(key.addr, q->addr, sizeof(key.addr));
+	wdr_deny_key_of(&key, q, slot, proto, kind);
 	__sync_fetch_and_add(&c.live->out_denied, n);
 	if (wdr_deny_count(c.live, &key, n)) {
 		ev = wdr_ev_reserve(&c, WDR_EV_DENIED, sizeof(*ev));
@@ -77,13 +88,6 @@ WDR_INLINE struct wdr_ev_verdict *wdr_allow_event(const struct wdr_query *q, __u
 	ev = wdr_ev_reserve(&c, WDR_EV_ALLOWED, sizeof(*ev));
 	if (!ev)
 		return NULL;
-	__builtin_memset(&ev->key, 0, sizeof(ev->key));
-	ev->key.slot = slot;
-	ev->key.rule = q->v.rule;
-	ev->key.port = q->port;
-	ev->key.proto = proto;
-	ev->key.reason = q->v.reason;
-	ev->key.kind = kind;
-	__builtin_memcpy(ev->key.addr, q->addr, sizeof(ev->key.addr));
+	wdr_deny_key_of(&ev->key, q, slot, proto, kind);
 	return ev;
 }
